@@ -1,0 +1,97 @@
+# Every target sets itself up in .venv. Needs GNU make 3.81 or newer, a POSIX shell, Python 3.11 or newer.
+
+.DEFAULT_GOAL := help
+.PHONY: help race test check bench figures pins clean
+.NOTPARALLEL:
+
+BIN := .venv/bin
+UV := $(shell command -v uv 2>/dev/null)
+export UV PYTHON
+
+help:
+	@echo "Turncoat: bandits whose best arm keeps changing."
+	@echo
+	@echo "  make race      run the default comparison and print its leaderboard: start here"
+	@echo "  make test      make check, the whole suite compiled, then a smaller pass with the JIT off"
+	@echo "  make check     ruff, mypy, import-linter and the architecture tests"
+	@echo "  make bench     time the learners and the comparator, beside their peers"
+	@echo "  make figures   draw the figures of the docs again"
+	@echo "  make pins      resolve requirements/*.txt again after pyproject.toml changed (needs uv)"
+	@echo "  make clean     remove .venv, caches and build outputs"
+	@echo
+	@echo "Whatever is missing is installed into .venv first, with uv where present and pip where not."
+	@echo "  make race PYTHON=/path/to/python3.12      choose the Python that .venv is made with"
+	@echo "  make race ARGS=--help                     hand words on (also to bench; to pytest by test)"
+	@echo "  make pins UPGRADE=1                       take the newest versions of everything"
+
+# $(call timed,NAME,COMMANDS): run them up to the first that fails, and say how long that took.
+define timed
+@start=$$(date +%s); (set -e; $(2)); status=$$?; took=$$(($$(date +%s) - start)); \
+if [ $$status -eq 0 ]; then echo "== $(1): done in $$took s"; else echo "== $(1): FAILED after $$took s"; fi; \
+exit $$status
+endef
+
+# --- what the targets do ---
+
+CHECKS = \
+	echo "-- ruff";          $(BIN)/python -m ruff check --quiet --output-format=concise .; \
+	                         $(BIN)/python -m ruff format --check --quiet --output-format=concise .; \
+	echo "-- mypy";          $(BIN)/python -m mypy; \
+	echo "-- import-linter"; $(BIN)/lint-imports --no-logo; \
+	echo "-- architecture";  $(BIN)/python -m pytest -q tests/architecture
+
+SUITE = \
+	echo "-- the suite, compiled"; \
+	$(BIN)/python -m pytest -q --ignore=tests/architecture $(ARGS)
+
+JIT_OFF = \
+	echo "-- the smaller pass, JIT off, with coverage"; \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off --cov --cov-report=term $(ARGS)
+
+FIGURES = \
+	for script in docs/figures/*.py; do echo "-- $$script"; $(BIN)/python "$$script"; done
+
+race: .venv/.race
+	$(call timed,race,$(BIN)/turncoat race $(ARGS))
+
+test: .venv/.dev
+	$(call timed,test,$(CHECKS); $(SUITE); $(JIT_OFF))
+
+check: .venv/.dev
+	$(call timed,check,$(CHECKS))
+
+bench: .venv/.bench
+	$(call timed,bench,$(BIN)/python -m benchmarks $(ARGS))
+
+figures: .venv/.race
+	$(call timed,figures,$(FIGURES))
+
+clean:
+	rm -rf .venv .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist htmlcov
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- set-up: once, and again when the pins or the package's metadata change. dev and bench contain race ---
+
+.venv/.race: requirements/race.txt pyproject.toml
+	@sh requirements/set-up.sh race
+	@touch $@
+
+.venv/.dev: requirements/dev.txt pyproject.toml
+	@sh requirements/set-up.sh dev
+	@touch .venv/.race $@
+
+.venv/.bench: requirements/bench.txt pyproject.toml
+	@sh requirements/set-up.sh bench
+	@touch .venv/.race $@
+
+# --- pins: race first; dev and bench keep its versions, so that all three live in one .venv ---
+
+COMPILE = $(or $(UV),$(wildcard $(BIN)/uv)) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make pins" \
+	$(if $(UPGRADE),--upgrade) pyproject.toml --extra race --group build
+
+pins:
+	@[ -n "$(or $(UV),$(wildcard $(BIN)/uv))" ] || { echo "make pins needs uv on the PATH"; exit 1; }
+	$(COMPILE) --output-file requirements/race.txt
+	$(COMPILE) --group dev --constraint requirements/race.txt --output-file requirements/dev.txt
+	$(COMPILE) --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt

@@ -1,0 +1,98 @@
+"""Turncoat makes decisions in a world that keeps changing its mind.
+
+    import turncoat as tc
+
+    learner = tc.AdaptiveMasterBase(["red", "green", "blue"], horizon=10_000, feedback="shared", seed=7)
+    decision = learner.ask()
+    learner.tell(decision, loss=0.3)
+
+Names are imported when first used, so that `import turncoat` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from turncoat._version import __version__
+
+if TYPE_CHECKING:
+    from turncoat import environments
+    from turncoat.bounds import Bound, theorem_1, theorem_2
+    from turncoat.errors import HorizonWarning, TuningWarning, TurncoatError, TurncoatWarning
+    from turncoat.learners import (
+        AdaptiveMasterBase,
+        ClippedOMD,
+        Exp3,
+        Exp3S,
+        Learner,
+        MasterBase,
+        Uniform,
+        restore,
+    )
+    from turncoat.play import play
+    from turncoat.regret import best_switching_losses, best_switching_path, path_regret, switching_regret
+    from turncoat.types import Decision
+
+_HOME = {
+    "environments": "",
+    "bounds": "Bound theorem_1 theorem_2",
+    "errors": "HorizonWarning TuningWarning TurncoatError TurncoatWarning",
+    "learners": "AdaptiveMasterBase ClippedOMD Exp3 Exp3S Learner MasterBase Uniform restore",
+    "play": "play",
+    "regret": "best_switching_losses best_switching_path path_regret switching_regret",
+    "types": "Decision",
+}
+_HOME_OF = {name: module for module, names in _HOME.items() for name in names.split() or [module]}
+
+__all__ = [
+    "AdaptiveMasterBase",
+    "Bound",
+    "ClippedOMD",
+    "Decision",
+    "Exp3",
+    "Exp3S",
+    "HorizonWarning",
+    "Learner",
+    "MasterBase",
+    "TuningWarning",
+    "TurncoatError",
+    "TurncoatWarning",
+    "Uniform",
+    "__version__",
+    "best_switching_losses",
+    "best_switching_path",
+    "environments",
+    "path_regret",
+    "play",
+    "restore",
+    "switching_regret",
+    "theorem_1",
+    "theorem_2",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'turncoat' has no attribute {name!r}")
+    module = import_module(f"turncoat.{_HOME_OF[name]}")
+    value = getattr(module, name, module)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class _Package(ModuleType):
+    """Keeps `play` the function: importing the module of that name would put the module in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and hasattr(value, name)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

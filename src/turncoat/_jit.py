@@ -1,0 +1,173 @@
+"""The one way to compile a function, and the generic rules that compiled loops call.
+
+Every kernel of the package is decorated here and nowhere else, for two reasons.
+
+* numba's disk cache looks only at the file of the *calling* function: change a kernel in another file and the
+  old one keeps running. So the cache folder is named by a hash of all the package's sources.
+* A folder that cannot be written must mean "no cache", never an import error.
+
+`ask`, `tell` and `loss_of` are generic: they dispatch on the NamedTuple that holds a learner's state or an
+environment's fields. Compiled callers are specialised per pair of types, and that specialisation is what numba
+keeps on disk; with the JIT off the same functions dispatch on `type(...)` themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")  # one libm, so that one seed means one result
+
+import numba
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).parent
+
+
+def source_hash() -> str:
+    """A hash of every source file of the package: the name of its kernel cache."""
+    digest = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        digest.update(str(file.relative_to(PACKAGE)).encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_home() -> Path:
+    """Where compiled kernels are kept: NUMBA_CACHE_DIR if set, else the user's cache folder."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "turncoat"
+
+
+def writable_cache() -> Path | None:
+    """This version's cache folder, made if need be; None where nothing can be written."""
+    try:
+        folder = cache_home() / f"kernels-{source_hash()}"
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except (OSError, RuntimeError):  # RuntimeError: there is no home at all
+        return None
+
+
+CACHE = writable_cache()
+
+
+def _compile(function: Function, **flags: bool) -> Function:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE or "")
+    try:
+        kernel: Function = numba.njit(error_model="numpy", cache=CACHE is not None, **flags)(function)
+        return kernel
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def jit(function: Function) -> Function:
+    """Compile a kernel. It keeps the GIL, so a learner used from two threads by mistake cannot be torn."""
+    return _compile(function)
+
+
+def jit_rule(function: Function) -> Function:
+    """Compile a kernel over a NamedTuple of views, into its caller: its hundred words are not passed on."""
+    return _compile(function, forceinline=True)
+
+
+def jit_game(function: Function) -> Function:
+    """Compile a loop over a whole game. It releases the GIL."""
+    return _compile(function, nogil=True)
+
+
+_INLINE = {"forceinline": True}
+
+
+def borrow(value: Any) -> Any:
+    """The same array, or NamedTuple of arrays, but not counted: compiled code then skips all reference counting.
+
+    For the top of a compiled call only, whose caller owns the memory; never return what was borrowed to Python.
+    """
+    return value
+
+
+@overload(borrow, jit_options=_INLINE, strict=False)
+def _overload_borrow(value: Any) -> Any:
+    return lambda value: _uncounted(value)
+
+
+@intrinsic
+def _uncounted(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_owner(context, builder, value, arguments[0])
+
+    return value(value), generate
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """LLVM for the value with the owner of every array in it set to null."""
+    if isinstance(kind, numba.types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, numba.types.BaseTuple):
+        for i, part in enumerate(kind):
+            inner = _without_owner(context, builder, part, builder.extract_value(value, i))
+            value = builder.insert_value(value, inner, i)
+    return value
+
+
+_ASK: dict[type, Callable[..., Any]] = {}
+_TELL: dict[type, Callable[..., Any]] = {}
+_LOSS_OF: dict[type, Callable[..., Any]] = {}
+
+
+def register_learner(state: type, *, ask: Callable[..., Any], tell: Callable[..., Any]) -> None:
+    """Make `ask` and `tell` the rule of learners whose state is this NamedTuple."""
+    _ASK[state] = ask
+    _TELL[state] = tell
+
+
+def register_environment(game: type, *, loss_of: Callable[..., Any]) -> None:
+    """Make `loss_of` the losses of environments whose fields are this NamedTuple."""
+    _LOSS_OF[game] = loss_of
+
+
+def ask(state: Any) -> Any:
+    """One choice: (index, what the tell needs …). Moves the state's random numbers and nothing else."""
+    return _ASK[type(state)](state)
+
+
+def tell(state: Any, choice: Any, loss: float) -> Any:
+    """One update with the loss, in [0, 1], of an earlier choice."""
+    return _TELL[type(state)](state, choice, loss)
+
+
+def loss_of(game: Any, t: int, arm: int) -> Any:
+    """The loss of an arm in round t, counted from 0: a pure function for an oblivious adversary."""
+    return _LOSS_OF[type(game)](game, t, arm)
+
+
+@overload(ask, jit_options=_INLINE, strict=False)
+def _overload_ask(state: Any) -> Any:
+    kernel = _ASK[state.instance_class]
+    return lambda state: kernel(state)
+
+
+@overload(tell, jit_options=_INLINE, strict=False)
+def _overload_tell(state: Any, choice: Any, loss: Any) -> Any:
+    kernel = _TELL[state.instance_class]
+    return lambda state, choice, loss: kernel(state, choice, loss)
+
+
+@overload(loss_of, jit_options=_INLINE, strict=False)
+def _overload_loss_of(game: Any, t: Any, arm: Any) -> Any:
+    kernel = _LOSS_OF[game.instance_class]
+    return lambda game, t, arm: kernel(game, t, arm)

@@ -1,0 +1,16 @@
+"""The `turncoat` command. This file imports nothing heavy, so that help comes at once."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say what to install."""
+    try:
+        from turncoat.cli.commands import turncoat
+    except ModuleNotFoundError as missing:
+        if missing.name and missing.name.startswith("turncoat"):
+            raise
+        sys.exit(f"The turncoat command needs {missing.name}: install it with  pip install 'turncoat[race]'")
+    turncoat(prog_name="turncoat")

@@ -1,0 +1,60 @@
+"""`turncoat race`: progress while it runs, a leaderboard when it is done."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from turncoat.environments import Piecewise
+from turncoat.errors import TuningWarning
+from turncoat.race import ENTRIES, Standing, leaderboard, standings
+
+
+def run_race(n_arms: int, horizon: int, n_switches: int, gap: float, n_seeds: int, seed: int) -> None:
+    """Race all entries and print the leaderboard."""
+    console = Console()
+    began = time.perf_counter()
+
+    def environment(stream: np.random.SeedSequence) -> Piecewise:
+        return Piecewise(n_arms, horizon, n_switches, gap=gap, seed=stream)
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with warnings.catch_warnings(record=True) as noted, Progress(*columns, console=console, transient=True) as progress:
+        warnings.simplefilter("always", TuningWarning)
+        bar = progress.add_task("compiling, then racing", total=len(ENTRIES) * n_seeds)
+        results = standings(
+            ENTRIES,
+            environment,
+            n_seeds,
+            seed,
+            on_finish=lambda learner, i: progress.update(bar, advance=1, description=learner),
+        )
+    for text in sorted({str(note.message) for note in noted}):
+        console.print(f"note: {text}", style="yellow")
+    title = f"{n_arms} arms, {horizon:,} rounds, {n_switches} switches, gap {gap:g}, {n_seeds} seeds"
+    console.print(board(leaderboard(results), title))
+    console.print("regret: mean loss above the planted path, with a 95 % interval over seeds; lower is better")
+    console.print(f"vs L*(S): loss above the best path with S = {n_switches} switches in hindsight")
+    console.print(f"finished in {time.perf_counter() - began:.1f} s")
+
+
+def board(results: list[Standing], title: str) -> Table:
+    """The leaderboard as a table."""
+    table = Table(title=title)
+    table.add_column("#", justify="right")
+    table.add_column("learner")
+    table.add_column("regret", justify="right")
+    table.add_column("vs L*(S)", justify="right")
+    table.add_column("ns/round", justify="right")
+    for rank, standing in enumerate(results, 1):
+        interval = "" if math.isnan(standing.half_width) else f" ± {standing.half_width:,.0f}"
+        exact = f"{standing.exact_regret.mean():,.0f}"
+        cells = f"{standing.mean:,.0f}{interval}", exact, f"{standing.ns_per_round:,.0f}"
+        table.add_row(str(rank), standing.learner, *cells)
+    return table

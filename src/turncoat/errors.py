@@ -1,0 +1,59 @@
+"""What can go wrong, in plain words. Every message names the value it refuses and says what is accepted."""
+
+from __future__ import annotations
+
+
+class TurncoatError(Exception):
+    """The parent of every error raised by Turncoat."""
+
+
+class ArmsError(TurncoatError, ValueError):
+    """The arms are neither a count of at least 1 nor distinct labels."""
+
+
+class HorizonError(TurncoatError, ValueError):
+    """The horizon is missing where a learner needs it, or is not a whole number of at least 1."""
+
+
+class OptionError(TurncoatError, ValueError):
+    """A word or number given to a constructor or function is not one it knows."""
+
+
+class LossError(TurncoatError, ValueError):
+    """A loss or reward is NaN or outside its range."""
+
+
+class LossTypeError(TurncoatError, TypeError):
+    """A loss or reward is not a number, is missing, or is given twice."""
+
+
+class DecisionError(TurncoatError, ValueError):
+    """The decision was never made by this learner, was told or forgotten before, or has been altered."""
+
+
+class DecisionTypeError(TurncoatError, TypeError):
+    """What was told is not a Decision."""
+
+
+class ObserveError(TurncoatError, TypeError):
+    """This learner cannot learn from a round decided elsewhere."""
+
+
+class StateError(TurncoatError, ValueError):
+    """A saved state is damaged, of another kind, or from a newer version."""
+
+
+class TableError(TurncoatError, ValueError):
+    """A table of losses has the wrong shape or holds a value that is not accepted; row and column are named."""
+
+
+class TurncoatWarning(UserWarning):
+    """The parent of every warning given by Turncoat."""
+
+
+class HorizonWarning(TurncoatWarning):
+    """The learner went past the horizon it was tuned for and keeps its last rates."""
+
+
+class TuningWarning(TurncoatWarning):
+    """A recommended parameter is infeasible at this horizon and was capped."""

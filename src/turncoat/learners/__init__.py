@@ -1,0 +1,24 @@
+"""What decides: one file a learner, each with its rule, its guarantee and its paper."""
+
+from __future__ import annotations
+
+from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
+from turncoat.learners.clipped_omd import ClippedOMD
+from turncoat.learners.exp3 import Exp3
+from turncoat.learners.exp3s import Exp3S
+from turncoat.learners.learner import Learner
+from turncoat.learners.master_base import MasterBase
+from turncoat.learners.roster import LEARNERS, restore
+from turncoat.learners.uniform import Uniform
+
+__all__ = [
+    "LEARNERS",
+    "AdaptiveMasterBase",
+    "ClippedOMD",
+    "Exp3",
+    "Exp3S",
+    "Learner",
+    "MasterBase",
+    "Uniform",
+    "restore",
+]

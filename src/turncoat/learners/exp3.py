@@ -1,0 +1,180 @@
+"""EXP3: exponential weights on importance-weighted losses. The classic against the best *fixed* arm.
+
+Setting: adversarial losses in [0, 1]. Loss form: T optional (anytime rate without it). Gain form: needs T. S plays no
+part: there is no guarantee once the best arm changes.
+
+Rule, loss form (Bubeck & Cesa-Bianchi 2012, section 3.1):
+    p(a) ∝ exp(-eta Lhat(a))                                                            (1)
+    Lhat(a_t) += loss / p(a_t)                                                          (2)
+with eta = sqrt(2 ln K / (K T)), or eta_t = sqrt(ln K / (K t)) when no horizon is given.
+Rule, gain form (Auer et al. 2002, figure 1), with r = 1 - loss:
+    p(a) = (1 - gamma) w(a)/W + gamma/K                                                 (3)
+    w(a_t) *= exp(gamma r / (K p(a_t)))                                                 (4)
+with gamma = min(1, sqrt(K ln K / ((e - 1) T))).
+
+    paper's symbol      name here
+    eta, gamma          eta, gamma
+    Lhat, -ln w         scores (loss form with a horizon: eta Lhat)
+    w                   the leaves of `tree`
+
+Guarantee: expected regret at most sqrt(2 K T ln K) (loss form with T), 2 sqrt(K T ln K) (anytime), and
+2 sqrt(e - 1) sqrt(K T ln K) (gain form), against the best fixed arm, oblivious adversary.
+Departures from the papers: estimates are capped at 1e30 and exponents of the gain form at 100. No decision drawn by
+the learner reaches either cap (in the gain form the exponent is at most 1); they keep rounds reported through
+`observe` with absurd propensities from overflowing.
+Cost per round: O(log K) with a fixed rate, O(K) for the anytime rate, which re-weighs all arms.
+References: P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire, "The nonstochastic multiarmed bandit problem", SIAM J.
+Comput. 32 (2002); S. Bubeck, N. Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed bandit
+problems", Found. Trends Mach. Learn. 5 (2012).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from turncoat._jit import borrow, jit, jit_rule, register_learner
+from turncoat.learners.estimate import importance_weighted, is_probability
+from turncoat.learners.inputs import parse_word
+from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner
+from turncoat.mirror.softmax import charge, weigh
+from turncoat.mirror.tree import fill, find, total, tree_size
+from turncoat.rng import uniform
+from turncoat.types import Ints, Label, Seed, Vector, Words
+
+FORMS = ("loss", "gain")
+LARGEST_EXPONENT = 100.0
+
+
+def loss_rate(T: int, K: int) -> float:
+    """eta of the loss form (Bubeck & Cesa-Bianchi 2012, theorem 3.1)."""
+    return math.sqrt(2.0 * math.log(K) / (K * T))
+
+
+def gain_exploration(T: int, K: int) -> float:
+    """gamma of the gain form (Auer et al. 2002, corollary 3.2, with the trivial bound G ≤ T)."""
+    return min(1.0, math.sqrt(K * math.log(K) / ((math.e - 1.0) * T)))
+
+
+class Exp3State(NamedTuple):
+    """eta is 0 for the anytime rate; gamma is 0 for the loss form."""
+
+    rng: Words
+    clock: Ints
+    K: int
+    gain: bool
+    eta: float
+    gamma: float
+    scores: Vector
+    tree: Vector
+
+
+@jit_rule
+def view(buffer: Vector) -> Exp3State:
+    """Name the parts of the buffer."""
+    K = int(buffer[HEAD])
+    arrays = buffer[HEAD + 4 :]
+    return Exp3State(
+        buffer[:CLOCK].view(np.uint64),
+        buffer[CLOCK:HEAD].view(np.int64),
+        K,
+        buffer[HEAD + 1] == 1.0,
+        buffer[HEAD + 2],
+        buffer[HEAD + 3],
+        arrays[:K],
+        arrays[K:],
+    )
+
+
+@jit_rule
+def probability(state: Exp3State, arm: int) -> float:
+    """p(arm)."""
+    p = float(state.tree[arm]) / total(state.tree, state.K)  # (1)
+    return min((1.0 - state.gamma) * p + state.gamma / state.K, 1.0)  # (3)
+
+
+@jit_rule
+def ask(state: Exp3State) -> tuple[int, float]:
+    """Draw an arm: (index, probability)."""
+    K = state.K
+    if state.gamma > 0.0 and uniform(state.rng) < state.gamma:
+        arm = min(int(uniform(state.rng) * K), K - 1)
+    else:
+        arm = find(state.tree, K, uniform(state.rng) * total(state.tree, K))
+    return arm, probability(state, arm)
+
+
+@jit_rule
+def tell(state: Exp3State, choice: tuple[int, float], loss: float) -> None:
+    """Learn the loss of an earlier choice."""
+    arm, served = choice
+    state.clock[0] += 1
+    if state.gain:
+        x = min(state.gamma / state.K * importance_weighted(1.0 - loss, served), LARGEST_EXPONENT)
+        charge(state.scores, state.tree, state.K, arm, -x)  # (4)
+    elif state.eta > 0.0:
+        charge(state.scores, state.tree, state.K, arm, state.eta * importance_weighted(loss, served))  # (2)
+    else:
+        state.scores[arm] += importance_weighted(loss, served)  # (2)
+        eta = math.sqrt(math.log(state.K) / (state.K * (state.clock[0] + 1.0)))
+        weigh(state.scores, eta, state.tree, state.K)
+
+
+@jit
+def ask_flat(buffer: Vector) -> tuple[int, float]:
+    """`ask` on the buffer itself."""
+    return ask(view(borrow(buffer)))
+
+
+@jit
+def tell_flat(buffer: Vector, index: int, loss: float, propensity: float) -> int:
+    """`tell` on the buffer itself: the new clock, or -1 for a choice that cannot be."""
+    state = view(borrow(buffer))
+    if not (0 <= index < state.K and is_probability(propensity)):
+        return -1
+    tell(state, (index, propensity), loss)
+    return int(state.clock[0])
+
+
+@jit
+def probabilities_flat(buffer: Vector, out: Vector) -> None:
+    """The distribution the next ask draws from."""
+    state = view(borrow(buffer))
+    for arm in range(state.K):
+        out[arm] = probability(state, arm)
+
+
+register_learner(Exp3State, ask=ask, tell=tell)
+
+
+class Exp3(Learner):
+    """EXP3 for a fixed best arm: `form` "loss" (T optional) or "gain" (the original; needs T)."""
+
+    name = "exp3"
+    facts = Facts("optional", "S = 0 only", "√(KT)", "log K")
+    options = ("form",)
+    _view = staticmethod(view)
+    _ask = staticmethod(ask_flat)
+    _tell = staticmethod(tell_flat)
+    _probabilities = staticmethod(probabilities_flat)
+    _n_shape = 2
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        horizon: int | None = None,
+        *,
+        seed: Seed = None,
+        loss_range: Sequence[float] = (0.0, 1.0),
+        form: str = "loss",
+    ) -> None:
+        self.form = parse_word("form", form, FORMS)
+        super().__init__(arms, horizon, seed, loss_range, anytime=form == "loss")
+        K, T = self.n_arms, self.horizon
+        eta = loss_rate(T, K) if form == "loss" and T is not None else 0.0
+        gamma = gain_exploration(T, K) if form == "gain" and T is not None else 0.0
+        self._start([K, form == "gain", eta, gamma], n_more=K + tree_size(K))
+        fill(self.view().tree, K, 1.0)

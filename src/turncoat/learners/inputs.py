@@ -1,0 +1,106 @@
+"""What a user hands to a learner, checked and turned into what kernels take. Every refusal names the value."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from turncoat.errors import ArmsError, HorizonError, LossError, LossTypeError, OptionError
+from turncoat.types import Label
+
+MOST_ROUNDS = 2**53  # up to here a clock and the floats computed from it are exact
+
+
+def parse_arms(arms: int | Sequence[Label]) -> list[Label]:
+    """The labels of the arms: 0, 1, … for a count, else the distinct labels given."""
+    accepted = "accepted are a count of at least 1 or a list of distinct labels (str or int)"
+    if is_whole(arms):
+        if arms < 1:  # type: ignore[operator]
+            raise ArmsError(f"arms is {arms!r}; {accepted}")
+        return list(range(int(arms)))  # type: ignore[arg-type]
+    if isinstance(arms, str | bytes | dict | set | frozenset) or not hasattr(arms, "__iter__"):
+        raise ArmsError(f"arms is {arms!r}; {accepted}")
+    labels: list[Label] = []
+    for label in arms:
+        if isinstance(label, str):
+            labels.append(str(label))
+        elif is_whole(label):
+            labels.append(int(label))
+        else:
+            raise ArmsError(f"the label {label!r} is neither str nor int; {accepted}")
+    if not labels:
+        raise ArmsError(f"there are no arms; {accepted}")
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, n in Counter(labels).items() if n > 1)
+        raise ArmsError(f"the label {twice!r} stands twice; {accepted}")
+    return labels
+
+
+def parse_horizon(horizon: int | None, *, needed_by: str | None) -> int | None:
+    """The number of rounds, or None where the learner has an anytime form."""
+    if horizon is None:
+        if needed_by is not None:
+            raise HorizonError(f"{needed_by} has no anytime form: give horizon, the number of rounds, at least 1")
+        return None
+    if not is_whole(horizon) or not 1 <= horizon <= MOST_ROUNDS:
+        raise HorizonError(f"horizon is {horizon!r}; accepted is a whole number of rounds, from 1 to 2**53")
+    return int(horizon)
+
+
+def parse_switches(n_switches: int | None, horizon: int) -> int | None:
+    """The number of switches of the comparator, or None for "not known"."""
+    if n_switches is None:
+        return None
+    if not is_whole(n_switches) or not 0 <= n_switches < max(horizon, 1):
+        raise OptionError(
+            f"n_switches is {n_switches!r}; accepted are whole numbers from 0 to horizon - 1 = {horizon - 1}, or None"
+        )
+    return int(n_switches)
+
+
+def parse_range(loss_range: Sequence[float]) -> tuple[float, float]:
+    """The smallest and the largest loss that can be told."""
+    accepted = "accepted is a pair (lowest, highest) of finite numbers, lowest < highest"
+    try:
+        lowest, highest = loss_range
+        low, high = (float(bound) if is_number(bound) else math.nan for bound in (lowest, highest))
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"loss_range is {loss_range!r}; {accepted}") from None
+    if not (low < high and math.isfinite(high - low)):
+        raise OptionError(f"loss_range is {loss_range!r}; {accepted}")
+    return low, high
+
+
+def parse_word(name: str, word: str, words: Collection[str]) -> str:
+    """One of the words an option knows."""
+    if not isinstance(word, str) or word not in words:
+        raise OptionError(f"{name} is {word!r}; accepted are {', '.join(repr(known) for known in words)}")
+    return word
+
+
+def unit_loss(loss: Any, reward: Any, low: float, high: float) -> float:
+    """The loss in [0, 1] that a told loss, or a told reward, stands for."""
+    if (loss is None) == (reward is None):
+        raise LossTypeError("give either loss= or reward=, and only one of them")
+    name, value = ("loss", loss) if reward is None else ("reward", reward)
+    if not is_number(value):
+        raise LossTypeError(f"{name} is {value!r} ({type(value).__name__}); accepted are numbers from {low} to {high}")
+    if not low <= value <= high:
+        raise LossError(f"{name} is {value!r}; accepted are numbers from {low} to {high} (see loss_range)")
+    number = float(value)
+    return (number - low) / (high - low) if reward is None else (high - number) / (high - low)
+
+
+def is_whole(value: Any) -> bool:
+    """Is it a whole number, and not a bool?"""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Is it a real number, and not a bool?"""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

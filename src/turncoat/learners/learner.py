@@ -1,0 +1,287 @@
+"""What every learner can do: ask, tell, observe, forget, save itself, show its probabilities.
+
+A learner's state is one flat buffer of float64. Its kernels build a NamedTuple of named views on that buffer (the
+learner's `view`) inside compiled code, which makes a call from Python cheap, and saving or copying a learner the
+copying of one array. Words 0–3 are the random numbers, word 4 the clock, which counts tells.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from turncoat._version import __version__
+from turncoat.errors import (
+    DecisionError,
+    DecisionTypeError,
+    HorizonWarning,
+    LossError,
+    ObserveError,
+    OptionError,
+    StateError,
+)
+from turncoat.learners.inputs import is_number, is_whole, parse_arms, parse_horizon, parse_range, unit_loss
+from turncoat.learners.saved import check_words, outstanding_ids, packed, problem, unpacked
+from turncoat.rng import N_WORDS, seed_words
+from turncoat.types import Decision, Label, Seed, Vector
+
+CLOCK = N_WORDS
+HEAD = CLOCK + 1  # where a learner's own numbers begin
+
+STATE_FORMAT = 1
+
+_SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any damage worth the name
+
+_new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
+
+
+class Facts(NamedTuple):
+    """What a user compares learners by: a line of `turncoat list`."""
+
+    horizon: str  # is T needed?
+    switches: str  # is S needed?
+    bound: str  # on expected regret, logarithms left out
+    cost: str  # per round
+
+
+class Learner:
+    """A rule that picks an arm and learns from its loss. Made by its subclasses only."""
+
+    name: ClassVar[str]
+    facts: ClassVar[Facts]
+    options: ClassVar[tuple[str, ...]] = ()  # the constructor's own words, kept as attributes of the same name
+
+    _view: ClassVar[Callable[..., Any]]
+    _ask: ClassVar[Callable[..., Any]]
+    _tell: ClassVar[Callable[..., int]]
+    _probabilities: ClassVar[Callable[..., None]]
+    _n_shape: ClassVar[int] = 1  # how many of the buffer's own numbers say how it is laid out; K is the first
+
+    def __init__(
+        self, arms: int | Sequence[Label], horizon: int | None, seed: Seed, loss_range: Sequence[float], anytime: bool
+    ) -> None:
+        """Check what all learners share. A subclass then calls `_start` with its own numbers."""
+        self._labels = parse_arms(arms)
+        self.horizon = parse_horizon(horizon, needed_by=None if anytime else type(self).__name__)
+        self._low, self._high = parse_range(loss_range)
+        self._unit = (self._low, self._high) == (0.0, 1.0)
+        self._words = seed_words(seed)
+        self._token = secrets.token_hex(8)
+        self._next_id = 0
+        self._outstanding: set[int] = set()
+
+    def _start(self, numbers: Sequence[float], n_more: int) -> None:
+        """Lay out the buffer: random words, clock, the learner's own numbers, and `n_more` zeros."""
+        self._buffer: Vector = np.zeros(HEAD + len(numbers) + n_more)
+        self._buffer[:N_WORDS].view(np.uint64)[:] = self._words
+        self._buffer[HEAD : HEAD + len(numbers)] = numbers
+        self._settle()
+
+    def _settle(self) -> None:
+        """Fix what follows from the buffer: when to warn that the horizon is behind."""
+        horizon = math.inf if self.horizon is None else self.horizon
+        self._warn_after = horizon if self.n_told <= horizon else math.inf
+
+    # -- what it is ---------------------------------------------------------------------------------------------
+
+    @property
+    def arms(self) -> list[Label]:
+        """The labels of the arms; their indices where only a count was given."""
+        return list(self._labels)
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return len(self._labels)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The smallest and largest loss that can be told."""
+        return self._low, self._high
+
+    @property
+    def n_told(self) -> int:
+        """How many losses it has learned from: the rule's clock."""
+        return int(self._buffer[CLOCK : CLOCK + 1].view(np.int64)[0])
+
+    @property
+    def n_outstanding(self) -> int:
+        """How many decisions wait to be told."""
+        return len(self._outstanding)
+
+    def view(self) -> Any:
+        """The state as a NamedTuple of named, live views: for looking at, and for compiled loops."""
+        return self._view(self._buffer)
+
+    def probabilities(self) -> Vector:
+        """The distribution over arms that the next `ask` draws from."""
+        served = np.empty(self.n_arms)
+        self._probabilities(self._buffer, served)
+        return served
+
+    def __repr__(self) -> str:
+        words = [f"{self.n_arms} arms" if self.n_arms > 1 else "1 arm"]
+        if self.horizon is not None:
+            words.append(f"horizon {self.horizon}")
+        words += [f"{word}={getattr(self, word)!r}" for word in self.options]
+        words.append(f"{self.n_told} told, {self.n_outstanding} outstanding")
+        return f"<{type(self).__name__}: {'; '.join(words)}>"
+
+    # -- ask and tell -------------------------------------------------------------------------------------------
+
+    def ask(self) -> Decision:
+        """Choose an arm. Tell what it cost later, in any order, or forget it."""
+        index, propensity = self._ask(self._buffer)
+        return self._decide(index, propensity, None, None, None)
+
+    def _decide(
+        self, index: int, propensity: float, base: int | None, p_master: float | None, p_base: float | None
+    ) -> Decision:
+        number = self._next_id
+        self._next_id = number + 1
+        self._outstanding.add(number)
+        label = self._labels[index]
+        return _new_decision(Decision, (label, index, propensity, base, p_master, p_base, self._token, number))
+
+    def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
+        """Learn what a decision cost: a loss, or a reward, inside `loss_range`. Each decision can be told once."""
+        try:
+            known = (
+                decision.__class__ is Decision and decision.id in self._outstanding and decision.learner == self._token
+            )
+        except TypeError:  # an id that cannot even be looked up
+            known = False
+        if not known:
+            raise self._refusal(decision)
+        if not self._unit or loss.__class__ is not float or reward is not None:
+            loss = unit_loss(loss, reward, self._low, self._high)
+        elif not 0.0 <= loss <= 1.0:
+            raise LossError(f"loss is {loss!r}; accepted are numbers from 0.0 to 1.0 (see loss_range)")
+        try:
+            clock = self._apply(decision, loss)
+        except Exception as refused:  # kernels raise nothing themselves: an argument was of the wrong type
+            raise self._altered(decision) from refused
+        if clock < 0:
+            raise self._altered(decision)
+        self._outstanding.discard(decision.id)
+        if clock > self._warn_after:
+            self._warn_past_horizon()
+
+    def _apply(self, decision: Decision, loss: float) -> int:
+        """Update the state; the new clock, or -1 (and nothing changed) if the decision is impossible."""
+        return self._tell(self._buffer, decision.index, loss, decision.propensity)
+
+    def observe(
+        self, index: int, loss: float | None = None, propensity: float | None = None, *, reward: float | None = None
+    ) -> None:
+        """Learn from a round decided elsewhere: arm index, its loss, and the probability it was served with."""
+        if not is_whole(index) or not 0 <= index < self.n_arms:
+            raise OptionError(f"index is {index!r}; accepted are whole numbers from 0 to {self.n_arms - 1}")
+        served = float(propensity) if is_number(propensity) and 0 < propensity <= 1 else 0.0  # type: ignore[operator, arg-type]
+        if served == 0.0:  # a fraction may be above 0 and yet no float
+            raise OptionError(f"propensity is {propensity!r}; accepted are numbers above 0 and at most 1")
+        unit = unit_loss(loss, reward, self._low, self._high)
+        clock = self._observe(int(index), unit, served)
+        if clock > self._warn_after:
+            self._warn_past_horizon()
+
+    def _observe(self, index: int, loss: float, propensity: float) -> int:
+        return self._tell(self._buffer, index, loss, propensity)
+
+    def forget(self, decision: Decision) -> None:
+        """Drop a decision that will never be told."""
+        if not self._is_outstanding(decision):
+            raise self._refusal(decision)
+        self._outstanding.discard(decision.id)
+
+    def _is_outstanding(self, decision: Decision) -> bool:
+        return (
+            type(decision) is Decision
+            and decision.learner == self._token
+            and is_whole(decision.id)
+            and decision.id in self._outstanding
+        )
+
+    def _refusal(self, decision: Any) -> DecisionError | DecisionTypeError:
+        """Why this decision cannot be told or forgotten."""
+        if type(decision) is not Decision:
+            return DecisionTypeError(
+                f"{decision!r} ({type(decision).__name__}) is not a Decision: tell what ask returned"
+            )
+        if decision.learner != self._token:
+            return DecisionError(f"{decision!r} was made by another learner")
+        if not is_whole(decision.id) or not 0 <= decision.id < self._next_id:
+            return DecisionError(f"{decision!r} is unknown: this learner has made {self._next_id} decisions so far")
+        return DecisionError(f"{decision!r} was told or forgotten already")
+
+    @contextmanager
+    def whole_game(self) -> Iterator[None]:
+        """Around a compiled loop that works on `view()`: an error puts the state back as it was before."""
+        before = self._buffer.copy()
+        try:
+            yield
+        except Exception:
+            self._buffer[:] = before
+            raise
+        if self.n_told > self._warn_after:
+            self._warn_past_horizon(stacklevel=5)
+
+    def _warn_past_horizon(self, stacklevel: int = 3) -> None:
+        self._warn_after = math.inf
+        text = f"{type(self).__name__} is past its horizon of {self.horizon} rounds and goes on with its last rates"
+        warnings.warn(text, HorizonWarning, stacklevel=stacklevel)
+
+    def _altered(self, decision: Decision) -> DecisionError:
+        return DecisionError(f"{decision!r} has been altered: it is not what this learner decided")
+
+    def _no_observe(self, why: str) -> ObserveError:
+        return ObserveError(f"{type(self).__name__} cannot observe rounds decided elsewhere: {why}")
+
+    # -- saving -------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All of it as a dict that JSON can hold: `tc.restore` goes on from there identically."""
+        return {
+            "format": STATE_FORMAT,
+            "turncoat": __version__,
+            "learner": self.name,
+            "arms": self.arms,
+            "horizon": self.horizon,
+            "loss_range": [self._low, self._high],
+            "options": {word: getattr(self, word) for word in self.options},
+            "token": self._token,
+            "next_id": self._next_id,
+            "outstanding": packed(np.array(sorted(self._outstanding), dtype="<i8")),
+            "buffer": packed(self._buffer.astype("<f8", copy=False)),
+        }
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Self:
+        """The learner a state was taken from. The constructor checks the words; the buffer replaces its start."""
+        check_words(state, cls.options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the constructor warns of was said when the learner was made
+            learner = cls(state["arms"], state["horizon"], seed=0, loss_range=state["loss_range"], **state["options"])
+        buffer = unpacked(state["buffer"], "<f8").astype(np.float64)
+        shape = slice(HEAD, HEAD + cls._n_shape)
+        if buffer.size != learner._buffer.size or not np.array_equal(buffer[shape], learner._buffer[shape]):
+            raise StateError(f"the state's buffer does not fit a {cls.__name__} over {learner.n_arms} arms")
+        learner._buffer = buffer
+        if wrong := problem(learner.view(), learner.n_arms):
+            raise StateError(f"the state's buffer is damaged: {wrong}")
+        if not abs(learner.probabilities().sum() - 1.0) <= _SUM_TOLERANCE:
+            raise StateError("the state's buffer is damaged: its probabilities do not sum to 1")
+        learner._token = state["token"]
+        learner._next_id = int(state["next_id"])
+        learner._outstanding = outstanding_ids(state)
+        learner._settle()
+        return learner
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, Any]]]:
+        return type(self)._from_state, (self.state(),)

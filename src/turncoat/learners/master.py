@@ -1,0 +1,150 @@
+"""What the two masters of Kim & Yun share: drawing a base and an arm, feeding the bases, and showing themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from turncoat import paper
+from turncoat._jit import jit, jit_rule
+from turncoat.learners.bases import bases_size, distributions, draw, mixture, probability, start, update
+from turncoat.learners.estimate import is_probability
+from turncoat.learners.inputs import parse_word
+from turncoat.learners.learner import Learner
+from turncoat.rng import uniform
+from turncoat.types import Decision, Label, Matrix, Seed, Vector
+
+FEEDBACKS = ("own", "shared")
+PROJECTIONS = ("exact", "mixing")
+
+# (arm, base, p(base), p_base(arm), q(arm)); q is 0 under own feedback, which never looks at the mixture
+Choice: TypeAlias = tuple[int, int, float, float, float]
+
+
+@jit
+def pick(p: Vector, u: float) -> int:
+    """The coordinate whose slice of the cumulative weights holds u · total."""
+    weight = 0.0
+    for i in range(p.size):
+        weight += p[i]
+    height = u * weight
+    i = 0
+    while i < p.size - 1 and height >= p[i]:
+        height -= p[i]
+        i += 1
+    return i
+
+
+@jit_rule
+def choose(state: Any) -> Choice:
+    """Draw a base from p, then an arm from the base."""
+    h = pick(state.p, uniform(state.rng))
+    arm = draw(state.bases, h, state.rng)
+    q = mixture(state.bases, state.p, arm) if state.shared else 0.0
+    return arm, h, state.p[h], probability(state.bases, h, arm), q
+
+
+@jit_rule
+def learn_own(state: Any, h: int, arm: int, estimate: float) -> None:
+    """Only the base that was drawn learns."""
+    update(state.bases, h, arm, state.xi[h] * estimate)
+
+
+@jit_rule
+def learn_shared(state: Any, arm: int, estimate: float) -> None:
+    """Every base learns, and is charged to the master for what it would have lost on average."""
+    for h in range(state.p.size):
+        state.charges[h] = probability(state.bases, h, arm) * estimate
+        update(state.bases, h, arm, state.xi[h] * estimate)
+
+
+@jit_rule
+def soften(state: Any) -> None:
+    """What is served under mixing: p = (1 - H alpha) · inner + alpha."""
+    H = state.p.size
+    for h in range(H):
+        state.p[h] = min((1.0 - H * state.alpha) * state.inner[h] + state.alpha, 1.0)
+
+
+@jit_rule
+def is_possible(state: Any, choice: Choice) -> bool:
+    """Can this learner have made this choice?"""
+    arm, h, p_h, p_arm, q = choice
+    inside = 0 <= arm < state.bases.K and 0 <= h < state.p.size
+    return inside and is_probability(p_h) and is_probability(p_arm) and is_probability(q)
+
+
+class Master(Learner):
+    """A learner that chooses among bases, each tuned to a candidate number of switches."""
+
+    _n_shape = 4
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        horizon: int | None,
+        seed: Seed,
+        loss_range: Sequence[float],
+        feedback: str,
+        projection: str,
+    ) -> None:
+        """Check the words both masters share."""
+        self.feedback = parse_word("feedback", feedback, FEEDBACKS)
+        self.projection = parse_word("projection", projection, PROJECTIONS)
+        super().__init__(arms, horizon, seed, loss_range, anytime=False)
+        self._candidates = paper.candidates(int(self.horizon or 1))
+
+    def _start_master(self, numbers: Sequence[float], n_vectors: int) -> Any:
+        """Lay out the buffer, master and bases uniform; the view, whose rates are still to be set."""
+        K, H = self.n_arms, len(self._candidates)
+        shared, mixing = self.feedback == "shared", self.projection == "mixing"
+        self._start([K, H, shared, mixing, *numbers], n_more=n_vectors * H + bases_size(H, K, mixing))
+        state = self.view()
+        state.inner[:] = 1.0 / H
+        state.p[:] = 1.0 / H
+        start(state.bases)
+        return state
+
+    def ask(self) -> Decision:
+        """Choose a base and an arm. Tell what it cost later, in any order, or forget it."""
+        return self._decide(*self._ask(self._buffer))
+
+    def _apply(self, decision: Decision, loss: float) -> int:
+        _, index, q, base, p_master, p_base, _, _ = decision
+        if base is None:
+            return -1
+        return self._tell(self._buffer, index, loss, q, base, p_master, p_base)
+
+    def _observe(self, index: int, loss: float, propensity: float) -> int:
+        if self.feedback == "own":
+            raise self._no_observe('own feedback needs the base that decided; use feedback="shared"')
+        return self._tell(self._buffer, index, loss, propensity, 0, 1.0, 1.0)
+
+    @property
+    def candidates(self) -> Vector:
+        """The numbers of switches the bases are tuned to (H,)."""
+        return np.array(self._candidates)
+
+    @property
+    def master_probabilities(self) -> Vector:
+        """How much each base is trusted: the distribution the next base is drawn from (H,)."""
+        return np.array(self.view().p)
+
+    @property
+    def base_probabilities(self) -> Matrix:
+        """Each base's distribution over the arms (H, K)."""
+        served = np.empty((len(self._candidates), self.n_arms))
+        distributions(self.view().bases, served)
+        return served
+
+    @property
+    def master_rates(self) -> Vector:
+        """The master's learning rate for each base, eta (H,)."""
+        return np.array(self.view().eta)
+
+    @property
+    def base_rates(self) -> Vector:
+        """The learning rate of each base, xi (H,)."""
+        return np.array(self.view().xi)

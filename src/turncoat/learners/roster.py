@@ -1,0 +1,41 @@
+"""Every learner there is, by name, and `restore`, which brings one back from its saved state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turncoat.errors import StateError, TurncoatError
+from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
+from turncoat.learners.clipped_omd import ClippedOMD
+from turncoat.learners.exp3 import Exp3
+from turncoat.learners.exp3s import Exp3S
+from turncoat.learners.learner import STATE_FORMAT, Learner
+from turncoat.learners.master_base import MasterBase
+from turncoat.learners.uniform import Uniform
+
+LEARNERS: dict[str, type[Learner]] = {
+    learner.name: learner for learner in (AdaptiveMasterBase, MasterBase, ClippedOMD, Exp3S, Exp3, Uniform)
+}
+
+
+def restore(state: dict[str, Any]) -> Learner:
+    """The learner whose `state()` this is. It goes on identically: random numbers, outstanding decisions and all."""
+    if not isinstance(state, dict):
+        raise StateError(f"{state!r} is not a state: accepted is the dict that a learner's state() returned")
+    written = state.get("format")
+    if not isinstance(written, int) or isinstance(written, bool) or written < 1:
+        raise StateError(f"the state's format is {written!r}; accepted are whole numbers from 1 to {STATE_FORMAT}")
+    if written > STATE_FORMAT:
+        raise StateError(
+            f"the state has format {written}, written by turncoat {state.get('turncoat')}; this version reads formats "
+            f"up to {STATE_FORMAT}: upgrade turncoat to restore it"
+        )
+    name = state.get("learner")
+    if not isinstance(name, str) or name not in LEARNERS:
+        raise StateError(f"the state's learner is {name!r}; known are {', '.join(LEARNERS)}")
+    try:
+        return LEARNERS[name]._from_state(state)
+    except StateError:
+        raise
+    except (TurncoatError, TypeError, ValueError) as problem:
+        raise StateError(f"the state of {name!r} is damaged: {problem}") from problem

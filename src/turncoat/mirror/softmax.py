@@ -1,0 +1,68 @@
+"""Exponential weights without a floor: the scores are the truth, the weights a cache of exp(-score).
+
+Without a floor a single importance-weighted loss can push a weight below anything a float can hold, and a product of
+factors would then stay at zero for ever. So the cumulative score of each arm is kept, one weight is recomputed from it
+when it changes, and when the total leaves [1e-150, 1e150] all weights are recomputed from scores measured against the
+smallest one. An arm that sank out of sight comes back exactly when its score says so.
+"""
+
+from __future__ import annotations
+
+import math
+
+from turncoat._jit import jit
+from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
+from turncoat.mirror.tree import rebuild, set_leaf, total
+from turncoat.types import Vector
+
+_LARGEST_EXPONENT = 300.0
+
+
+@jit
+def charge(scores: Vector, tree: Vector, K: int, a: int, x: float) -> None:
+    """Add x, of any sign, to the score of arm a; its weight becomes exp(-score)."""
+    scores[a] += x
+    if scores[a] < -_LARGEST_EXPONENT:
+        recentre(scores, tree, K)
+        return
+    set_leaf(tree, K, a, math.exp(-scores[a]))
+    weight = total(tree, K)
+    if weight < SMALLEST_TOTAL or weight > LARGEST_TOTAL:
+        recentre(scores, tree, K)
+
+
+@jit
+def recentre(scores: Vector, tree: Vector, K: int) -> None:
+    """Measure every score against the smallest and recompute all weights: the distribution stays what it is."""
+    lowest = scores[0]
+    for arm in range(1, K):
+        lowest = min(lowest, scores[arm])
+    for arm in range(K):
+        scores[arm] -= lowest
+        tree[arm] = math.exp(-scores[arm])
+    rebuild(tree, K)
+
+
+@jit
+def weigh(scores: Vector, rate: float, tree: Vector, K: int) -> None:
+    """Set every weight to exp(-rate · (score - smallest score)): for rates that change from round to round."""
+    lowest = scores[0]
+    for arm in range(1, K):
+        lowest = min(lowest, scores[arm])
+    for arm in range(K):
+        tree[arm] = math.exp(rate * (lowest - scores[arm]))
+    rebuild(tree, K)
+
+
+@jit
+def softmax(scores: Vector, p: Vector) -> None:
+    """p = exp(-score), normalised: the distribution itself, for the few coordinates of a master."""
+    lowest = scores[0]
+    for i in range(1, scores.size):
+        lowest = min(lowest, scores[i])
+    weight = 0.0
+    for i in range(scores.size):
+        p[i] = math.exp(lowest - scores[i])
+        weight += p[i]
+    for i in range(scores.size):
+        p[i] /= weight

@@ -1,0 +1,49 @@
+"""Random numbers for kernels: xoshiro256++ on four words that live in the learner's state.
+
+D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM Trans. Math. Softw. 47 (2021).
+Seeding goes through numpy's SeedSequence, so streams of different seeds are independent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from turncoat._jit import jit
+from turncoat.errors import OptionError
+from turncoat.types import Seed, Words
+
+N_WORDS = 4
+
+_SHIFT = np.uint64(17)
+_TOP = np.uint64(11)
+_ULP = 2.0**-53
+
+
+def seed_words(seed: Seed) -> Words:
+    """Four words for a seed: a whole number of at least 0, a SeedSequence, or None for fresh entropy."""
+    if not isinstance(seed, np.random.SeedSequence):
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise OptionError(
+                f"seed is {seed!r}; accepted are a whole number of at least 0, a numpy SeedSequence, or None"
+            )
+        seed = np.random.SeedSequence(None if seed is None else int(seed))
+    return seed.generate_state(N_WORDS, np.uint64).astype(np.uint64)
+
+
+@jit
+def _rotate(word: np.uint64, left: np.uint64) -> np.uint64:
+    return (word << left) | (word >> (np.uint64(64) - left))
+
+
+@jit
+def uniform(words: Words) -> float:
+    """The next number in [0, 1), with 53 random bits."""
+    s0, s1, s2, s3 = words[0], words[1], words[2], words[3]
+    drawn = _rotate(s0 + s3, np.uint64(23)) + s0
+    s2 ^= s0
+    s3 ^= s1
+    words[1] = s1 ^ s2
+    words[0] = s0 ^ s3
+    words[2] = s2 ^ (s1 << _SHIFT)
+    words[3] = _rotate(s3, np.uint64(45))
+    return float(drawn >> _TOP) * _ULP

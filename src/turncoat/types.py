@@ -1,0 +1,74 @@
+"""The words shared by every layer: the Decision a learner hands out, and names for array types."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turncoat.errors import DecisionError
+
+Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint64]
+Seed: TypeAlias = int | np.random.SeedSequence | None
+Label: TypeAlias = int | str
+
+
+class Decision(NamedTuple):
+    """What a learner decided, and all that its update will need: small, immutable, serialisable.
+
+    `propensity` is the probability with which this arm was served, over everything the learner did at random
+    (for a master: summed over its bases). The three fields after it are filled by masters only.
+    """
+
+    arm: Label
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
+    propensity: float
+    base: int | None
+    master_probability: float | None
+    base_probability: float | None
+    learner: str
+    id: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as a dict of plain JSON values."""
+        return self._asdict()
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Decision:
+        """The decision that `to_dict` wrote."""
+        if not isinstance(values, dict) or set(values) != set(cls._fields):
+            raise DecisionError(
+                f"{values!r} is not a decision: a dict with exactly the keys {', '.join(cls._fields)} is"
+            )
+        decision = cls(**values)
+        problem = _problem(decision)
+        if problem:
+            raise DecisionError(f"{values!r} is not a decision: {problem}")
+        decision = decision._replace(propensity=float(decision.propensity))
+        if decision.master_probability is None or decision.base_probability is None:
+            return decision
+        p_master, p_base = float(decision.master_probability), float(decision.base_probability)
+        return decision._replace(master_probability=p_master, base_probability=p_base)
+
+
+def _problem(decision: Decision) -> str:
+    """What is wrong with the fields of a decision read from outside; empty if nothing is."""
+    if type(decision.arm) not in (int, str):
+        return "arm must be a label (str or int)"
+    if any(type(number) is not int or number < 0 for number in (decision.index, decision.id)):
+        return "index and id must be whole numbers of at least 0"
+    if type(decision.learner) is not str:
+        return "learner must be a str"
+    extra = (decision.base, decision.master_probability, decision.base_probability)
+    if any(value is None for value in extra) and any(value is not None for value in extra):
+        return "base, master_probability and base_probability come together or not at all"
+    if decision.base is not None and (type(decision.base) is not int or decision.base < 0):
+        return "base must be a whole number of at least 0"
+    for probability in (decision.propensity, decision.master_probability, decision.base_probability):
+        if probability is not None and not (type(probability) in (int, float) and 0.0 < probability <= 1.0):
+            return f"{probability!r} is not a probability above 0 and at most 1"
+    return ""

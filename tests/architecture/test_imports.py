@@ -1,0 +1,46 @@
+"""What an import costs: the front door is light, each case in a fresh process. (Directions: `lint-imports`.)"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+HEAVY = {"numpy", "numba", "polars", "altair"}
+
+AFTER = f"\nimport sys; print('heavy:', *sorted({HEAVY!r} & set(sys.modules)))"
+HELP = """
+import sys
+sys.argv = ["turncoat", "--help"]
+from turncoat.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+
+
+def printed(code: str) -> str:
+    """What a fresh Python prints when it runs the code; it must end well."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_turncoat_is_light() -> None:
+    assert printed("import turncoat" + AFTER).split() == ["heavy:"]
+
+
+def test_help_is_light() -> None:
+    said = printed(HELP + AFTER)
+    assert "race" in said
+    assert said.splitlines()[-1].split() == ["heavy:"]
+
+
+def test_importing_a_module_does_not_hide_the_function_of_the_same_name() -> None:
+    """Python puts a module that was imported into its package: `turncoat.play` the module over `play` the function."""
+    said = printed("import turncoat.cli, turncoat.play, turncoat.race, turncoat as tc; print(callable(tc.play))")
+    assert said.split() == ["True"]
+
+
+def test_this_would_see_a_heavy_import() -> None:
+    assert printed("import numpy" + AFTER).split() == ["heavy:", "numpy"]

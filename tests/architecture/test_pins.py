@@ -1,0 +1,55 @@
+"""The requirement files: every pin is hashed, the three agree, and nothing declared is missing from them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = {"race": ["build"], "dev": ["build", "dev"], "bench": ["build", "bench"]}  # and the dependency groups in each
+PIN = re.compile(r"^([a-z0-9-]+)==([^ ;]+)")
+
+
+def blocks(name: str) -> list[str]:
+    """The requirements of a file, each with its continuation lines."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    return "\n".join(lines).replace("\\\n", " ").splitlines()
+
+
+def pins(name: str) -> dict[str, set[str]]:
+    """Package to its versions (more than one where they depend on the Python)."""
+    found: dict[str, set[str]] = {}
+    for block in blocks(name):
+        if match := PIN.match(block):
+            found.setdefault(match[1], set()).add(match[2])
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_line_is_a_hashed_pin(name: str) -> None:
+    assert blocks(name)
+    assert not [block[:60] for block in blocks(name) if not PIN.match(block) or "--hash=sha256:" not in block]
+
+
+@pytest.mark.parametrize("name", ["dev", "bench"])
+def test_all_three_fit_into_one_environment(name: str) -> None:
+    here = pins(name)
+    assert {package: here.get(package) for package in pins("race")} == pins("race")
+
+
+def test_dev_and_bench_agree() -> None:
+    dev, bench = pins("dev"), pins("bench")
+    assert {package: dev[package] for package in dev.keys() & bench} == {p: bench[p] for p in dev.keys() & bench}
+
+
+@pytest.mark.parametrize(("name", "groups"), FILES.items())
+def test_everything_declared_is_pinned(name: str, groups: list[str]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["race"]]
+    for group in groups:
+        declared += project["dependency-groups"][group]
+    assert not {re.split(r"[<>=!~ \[;]", one)[0] for one in declared} - pins(name).keys()

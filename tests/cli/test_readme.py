@@ -1,0 +1,32 @@
+"""The README does what it says: its example runs and prints what stands below it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_example_prints_what_the_readme_shows() -> None:
+    text = README.read_text(encoding="utf-8")
+    found = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL)
+    assert found
+    code, shown = found.groups()
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+    assert (ran.stdout, ran.stderr) == (shown, "")
+
+
+def test_it_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_every_learner_is_in_its_table() -> None:
+    from turncoat.learners import LEARNERS
+
+    table = README.read_text(encoding="utf-8").split("## Learners")[1].split("##")[0]
+    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [
+        learner.__name__ for learner in LEARNERS.values()
+    ]
