@@ -68,7 +68,8 @@ def _problem(decision: Decision) -> str:
         return "base, master_probability and base_probability come together or not at all"
     if decision.base is not None and (type(decision.base) is not int or decision.base < 0):
         return "base must be a whole number of at least 0"
-    for probability in (decision.propensity, decision.master_probability, decision.base_probability):
-        if probability is not None and not (type(probability) in (int, float) and 0.0 < probability <= 1.0):
+    given = (decision.propensity, *(() if decision.base is None else extra[1:]))
+    for probability in given:
+        if type(probability) not in (int, float) or not 0.0 < probability <= 1.0:
             return f"{probability!r} is not a probability above 0 and at most 1"
     return ""

@@ -27,6 +27,4 @@ def test_every_learner_is_in_its_table() -> None:
     from turncoat.learners import LEARNERS
 
     table = README.read_text(encoding="utf-8").split("## Learners")[1].split("##")[0]
-    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [
-        learner.__name__ for learner in LEARNERS.values()
-    ]
+    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [learner.__name__ for learner in LEARNERS.values()]

@@ -54,6 +54,16 @@ def _turnover(rng: np.random.Generator, H: int) -> tuple[Vector, int, float]:
     return p, a, floor
 
 
+def twins(rng: np.random.Generator) -> Instance:
+    """Two all but equal tiny coordinates, about to share the mass of a third: it hangs on the last digits of p."""
+    tiny = float(10.0 ** rng.uniform(-14, -6))
+    p = np.array([0.0, tiny, tiny * (1.0 + 10.0 ** rng.uniform(-9, -5))])
+    p[0] = 1.0 - p[1] - p[2]
+    loss = float(10.0 ** rng.uniform(6, 18))
+    eta = np.full(3, 10.0 ** rng.uniform(-2, 1)) * rng.choice([1.0, 1.0 + 2.0**-20], 3)
+    return Instance(p, 0, loss, np.array([loss, 0.0, rng.uniform(-1.0, 1.0)]), eta, 0.0)
+
+
 def distribution(rng: np.random.Generator, H: int, floor: float) -> Vector:
     """A distribution with p ≥ floor; often spiky, sometimes with many coordinates on the floor."""
     shape = rng.dirichlet(np.full(H, rng.choice([0.05, 0.3, 1.0, 10.0])))

@@ -9,8 +9,9 @@ def main() -> None:
     """Run the command line, or say what to install."""
     try:
         from turncoat.cli.commands import turncoat
+
+        turncoat(prog_name="turncoat")
     except ModuleNotFoundError as missing:
         if missing.name and missing.name.startswith("turncoat"):
             raise
         sys.exit(f"The turncoat command needs {missing.name}: install it with  pip install 'turncoat[race]'")
-    turncoat(prog_name="turncoat")

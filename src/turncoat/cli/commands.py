@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from turncoat._version import __version__
+from turncoat.errors import TurncoatError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -41,7 +42,10 @@ def race(n_arms: int, horizon: int, switches: int, gap: float, seeds: int, seed:
         raise click.UsageError(f"--switches is {switches}; accepted are 0 to horizon - 1 (0 with a single arm)")
     from turncoat.cli.race import run_race
 
-    run_race(n_arms, horizon, switches, gap, seeds, seed)
+    try:
+        run_race(n_arms, horizon, switches, gap, seeds, seed)
+    except (TurncoatError, MemoryError) as problem:
+        raise click.ClickException(str(problem)) from problem
 
 
 @turncoat.command("list")

@@ -63,10 +63,10 @@ class Piecewise:
 
     def __init__(self, n_arms: int, horizon: int, n_switches: int, *, gap: float = 0.3, seed: Seed = 0) -> None:
         whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in (n_arms, horizon, n_switches))
-        if not whole or n_arms < 1 or not 0 <= n_switches < horizon or (n_arms == 1 and n_switches):
+        if not whole or n_arms < 1 or not 0 <= n_switches < horizon <= 2**53 or (n_arms == 1 and n_switches):
             raise OptionError(
-                f"n_arms={n_arms!r}, horizon={horizon!r}, n_switches={n_switches!r}; accepted are at least 1 arm and "
-                "1 round, and from 0 to horizon - 1 switches (0 with a single arm)"
+                f"n_arms={n_arms!r}, horizon={horizon!r}, n_switches={n_switches!r}; accepted are at least 1 arm, "
+                "from 1 to 2**53 rounds, and from 0 to horizon - 1 switches (0 with a single arm)"
             )
         if not isinstance(gap, int | float | np.floating) or not 0.0 <= gap <= 1.0:
             raise OptionError(f"gap is {gap!r}; accepted are numbers from 0 to 1")

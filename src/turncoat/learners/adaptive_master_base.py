@@ -39,7 +39,7 @@ from turncoat._jit import borrow, jit, jit_rule, register_learner
 from turncoat.learners.bases import Bases, mixture, view_bases
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.inputs import parse_word
-from turncoat.learners.learner import CLOCK, HEAD, Facts
+from turncoat.learners.learner import CLOCK, HEAD, Facts, Served
 from turncoat.learners.master import Choice, Master, choose, is_possible, learn_own, learn_shared, soften
 from turncoat.mirror.log_barrier import step_dense, step_one_hot
 from turncoat.types import Ints, Label, Seed, Vector, Words
@@ -99,8 +99,8 @@ def ask(state: AdaptiveMasterBaseState) -> Choice:
 def tell(state: AdaptiveMasterBaseState, choice: Choice, loss: float) -> None:
     """Learn the loss of an earlier choice."""
     state.clock[0] += 1
-    if loss <= 0.0:
-        return  # every estimate is 0, so no distribution moves
+    if loss <= 0.0 or state.bases.K == 1:
+        return  # every estimate is 0, or there is nothing to learn: no distribution moves
     arm, h, p_h, p_arm, q = choice
     floor = 0.0 if state.bases.mixing else state.alpha
     if state.shared:
@@ -112,21 +112,24 @@ def tell(state: AdaptiveMasterBaseState, choice: Choice, loss: float) -> None:
         step_one_hot(state.inner, h, estimate, state.eta, floor)  # (1)
     if state.bases.mixing:
         soften(state)
-    adapt(state)
+    if state.shared:
+        for i in range(state.p.size):
+            adapt(state, i)
+    else:
+        adapt(state, h)  # all others rose
 
 
 @jit_rule
-def adapt(state: AdaptiveMasterBaseState) -> None:
-    """Raise the threshold and the rate of every base whose variance outgrew its threshold."""
-    for h in range(state.p.size):
-        if state.p[h] * state.rho[h] < 1.0:  # (3)
-            state.rho[h] = 2.0 / state.p[h]
-            state.eta[h] *= state.gamma
-            state.xi[h] = state.first[h] / math.sqrt(state.rho[h])  # (4)
+def adapt(state: AdaptiveMasterBaseState, h: int) -> None:
+    """Raise the threshold and the rate of base h if its variance outgrew the threshold."""
+    if state.p[h] * state.rho[h] < 1.0:  # (3)
+        state.rho[h] = 2.0 / state.p[h]
+        state.eta[h] *= state.gamma
+        state.xi[h] = state.first[h] / math.sqrt(state.rho[h])  # (4)
 
 
 @jit
-def ask_flat(buffer: Vector) -> tuple[int, float, int, float, float]:
+def ask_flat(buffer: Vector) -> Served:
     """`ask` on the buffer itself, with the marginal: (index, q, base, p(base), p_base(index))."""
     state = view(borrow(buffer))
     arm, h, p_h, p_arm, q = ask(state)

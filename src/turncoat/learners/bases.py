@@ -82,6 +82,8 @@ def update(bases: Bases, h: int, arm: int, x: float) -> None:
 @jit_rule
 def mixture(bases: Bases, p: Vector, arm: int) -> float:
     """q(arm): the probability of an arm over the draw of a base from p and of the arm from the base."""
+    if bases.K == 1:
+        return 1.0
     q = 0.0
     for h in range(p.size):
         q += p[h] * probability(bases, h, arm)

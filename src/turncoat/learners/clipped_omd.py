@@ -32,7 +32,7 @@ from turncoat import paper
 from turncoat._jit import borrow, jit, jit_rule, register_learner
 from turncoat.learners.estimate import importance_weighted, is_probability
 from turncoat.learners.inputs import parse_switches
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner
+from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
 from turncoat.mirror.entropy import step_one_hot_tree
 from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.rng import uniform
@@ -87,9 +87,10 @@ def tell(state: ClippedOMDState, choice: tuple[int, float], loss: float) -> None
 
 
 @jit
-def ask_flat(buffer: Vector) -> tuple[int, float]:
-    """`ask` on the buffer itself."""
-    return ask(view(borrow(buffer)))
+def ask_flat(buffer: Vector) -> Served:
+    """`ask` on the buffer itself: (index, probability), and no base."""
+    arm, served = ask(view(borrow(buffer)))
+    return arm, served, None, None, None
 
 
 @jit

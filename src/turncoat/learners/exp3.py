@@ -39,7 +39,7 @@ import numpy as np
 from turncoat._jit import borrow, jit, jit_rule, register_learner
 from turncoat.learners.estimate import importance_weighted, is_probability
 from turncoat.learners.inputs import parse_word
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner
+from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
 from turncoat.mirror.softmax import charge, weigh
 from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.rng import uniform
@@ -124,9 +124,10 @@ def tell(state: Exp3State, choice: tuple[int, float], loss: float) -> None:
 
 
 @jit
-def ask_flat(buffer: Vector) -> tuple[int, float]:
-    """`ask` on the buffer itself."""
-    return ask(view(borrow(buffer)))
+def ask_flat(buffer: Vector) -> Served:
+    """`ask` on the buffer itself: (index, probability), and no base."""
+    arm, served = ask(view(borrow(buffer)))
+    return arm, served, None, None, None
 
 
 @jit
@@ -160,7 +161,6 @@ class Exp3(Learner):
     _ask = staticmethod(ask_flat)
     _tell = staticmethod(tell_flat)
     _probabilities = staticmethod(probabilities_flat)
-    _n_shape = 2
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ import numpy as np
 from turncoat._jit import borrow, jit, jit_rule, register_learner
 from turncoat.learners.estimate import importance_weighted, is_probability
 from turncoat.learners.inputs import parse_switches
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner
+from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
 from turncoat.mirror.entropy import LARGEST_TOTAL, rescale
 from turncoat.mirror.tree import find, set_leaf, total, tree_size
 from turncoat.rng import uniform
@@ -88,6 +88,8 @@ def view(buffer: Vector) -> Exp3SState:
 def probability(state: Exp3SState, arm: int) -> float:
     """p(arm)."""
     K, B = state.K, float(state.offset[0])
+    if K == 1:
+        return 1.0
     W = total(state.tree, K) + K * B
     return min((1.0 - state.gamma) * (float(state.tree[arm]) + B) / W + state.gamma / K, 1.0)  # (1)
 
@@ -121,9 +123,10 @@ def tell(state: Exp3SState, choice: tuple[int, float], loss: float) -> None:
 
 
 @jit
-def ask_flat(buffer: Vector) -> tuple[int, float]:
-    """`ask` on the buffer itself."""
-    return ask(view(borrow(buffer)))
+def ask_flat(buffer: Vector) -> Served:
+    """`ask` on the buffer itself: (index, probability), and no base."""
+    arm, served = ask(view(borrow(buffer)))
+    return arm, served, None, None, None
 
 
 @jit
@@ -170,4 +173,5 @@ class Exp3S(Learner):
         super().__init__(arms, horizon, seed, loss_range, anytime=False)
         K, T = self.n_arms, int(self.horizon or 1)
         self.n_switches = parse_switches(n_switches, T)
-        self._start([K, exploration(T, K, self.n_switches), sharing(T), 1.0], n_more=tree_size(K))
+        self._start([K, exploration(T, K, self.n_switches), sharing(T)], n_more=1 + tree_size(K))
+        self.view().offset[0] = 1.0

@@ -12,7 +12,7 @@ import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,9 @@ STATE_FORMAT = 1
 
 _SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any damage worth the name
 
+# what an ask serves: index, propensity, and for masters the base, p(base) and p_base(index)
+Served: TypeAlias = tuple[int, float, int | None, float | None, float | None]
+
 _new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
 
 
@@ -61,7 +64,6 @@ class Learner:
     _ask: ClassVar[Callable[..., Any]]
     _tell: ClassVar[Callable[..., int]]
     _probabilities: ClassVar[Callable[..., None]]
-    _n_shape: ClassVar[int] = 1  # how many of the buffer's own numbers say how it is laid out; K is the first
 
     def __init__(
         self, arms: int | Sequence[Label], horizon: int | None, seed: Seed, loss_range: Sequence[float], anytime: bool
@@ -77,10 +79,11 @@ class Learner:
         self._outstanding: set[int] = set()
 
     def _start(self, numbers: Sequence[float], n_more: int) -> None:
-        """Lay out the buffer: random words, clock, the learner's own numbers, and `n_more` zeros."""
+        """Lay out the buffer: random words, clock, the learner's constants (K is the first), and `n_more` zeros."""
         self._buffer: Vector = np.zeros(HEAD + len(numbers) + n_more)
         self._buffer[:N_WORDS].view(np.uint64)[:] = self._words
-        self._buffer[HEAD : HEAD + len(numbers)] = numbers
+        self._constants = slice(HEAD, HEAD + len(numbers))
+        self._buffer[self._constants] = numbers
         self._settle()
 
     def _settle(self) -> None:
@@ -137,24 +140,19 @@ class Learner:
 
     def ask(self) -> Decision:
         """Choose an arm. Tell what it cost later, in any order, or forget it."""
-        index, propensity = self._ask(self._buffer)
-        return self._decide(index, propensity, None, None, None)
-
-    def _decide(
-        self, index: int, propensity: float, base: int | None, p_master: float | None, p_base: float | None
-    ) -> Decision:
+        index, q, base, p_master, p_base = self._ask(self._buffer)
         number = self._next_id
         self._next_id = number + 1
         self._outstanding.add(number)
-        label = self._labels[index]
-        return _new_decision(Decision, (label, index, propensity, base, p_master, p_base, self._token, number))
+        return _new_decision(Decision, (self._labels[index], index, q, base, p_master, p_base, self._token, number))
 
     def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
         """Learn what a decision cost: a loss, or a reward, inside `loss_range`. Each decision can be told once."""
+        if decision.__class__ is not Decision:
+            raise self._refusal(decision)
+        _, index, q, base, p_master, p_base, token, number = decision
         try:
-            known = (
-                decision.__class__ is Decision and decision.id in self._outstanding and decision.learner == self._token
-            )
+            known = number in self._outstanding and token == self._token
         except TypeError:  # an id that cannot even be looked up
             known = False
         if not known:
@@ -164,18 +162,17 @@ class Learner:
         elif not 0.0 <= loss <= 1.0:
             raise LossError(f"loss is {loss!r}; accepted are numbers from 0.0 to 1.0 (see loss_range)")
         try:
-            clock = self._apply(decision, loss)
+            if base is None:
+                clock = self._tell(self._buffer, index, loss, q)
+            else:
+                clock = self._tell(self._buffer, index, loss, q, base, p_master, p_base)
         except Exception as refused:  # kernels raise nothing themselves: an argument was of the wrong type
             raise self._altered(decision) from refused
         if clock < 0:
             raise self._altered(decision)
-        self._outstanding.discard(decision.id)
+        self._outstanding.discard(number)
         if clock > self._warn_after:
             self._warn_past_horizon()
-
-    def _apply(self, decision: Decision, loss: float) -> int:
-        """Update the state; the new clock, or -1 (and nothing changed) if the decision is impossible."""
-        return self._tell(self._buffer, decision.index, loss, decision.propensity)
 
     def observe(
         self, index: int, loss: float | None = None, propensity: float | None = None, *, reward: float | None = None
@@ -269,8 +266,8 @@ class Learner:
             warnings.simplefilter("ignore")  # what the constructor warns of was said when the learner was made
             learner = cls(state["arms"], state["horizon"], seed=0, loss_range=state["loss_range"], **state["options"])
         buffer = unpacked(state["buffer"], "<f8").astype(np.float64)
-        shape = slice(HEAD, HEAD + cls._n_shape)
-        if buffer.size != learner._buffer.size or not np.array_equal(buffer[shape], learner._buffer[shape]):
+        fresh = learner._buffer[learner._constants]
+        if buffer.size != learner._buffer.size or not np.allclose(buffer[learner._constants], fresh, rtol=1e-9, atol=0):
             raise StateError(f"the state's buffer does not fit a {cls.__name__} over {learner.n_arms} arms")
         learner._buffer = buffer
         if wrong := problem(learner.view(), learner.n_arms):

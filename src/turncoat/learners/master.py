@@ -14,7 +14,7 @@ from turncoat.learners.estimate import is_probability
 from turncoat.learners.inputs import parse_word
 from turncoat.learners.learner import Learner
 from turncoat.rng import uniform
-from turncoat.types import Decision, Label, Matrix, Seed, Vector
+from turncoat.types import Label, Matrix, Seed, Vector
 
 FEEDBACKS = ("own", "shared")
 PROJECTIONS = ("exact", "mixing")
@@ -25,16 +25,16 @@ Choice: TypeAlias = tuple[int, int, float, float, float]
 
 @jit
 def pick(p: Vector, u: float) -> int:
-    """The coordinate whose slice of the cumulative weights holds u · total."""
-    weight = 0.0
-    for i in range(p.size):
-        weight += p[i]
-    height = u * weight
-    i = 0
-    while i < p.size - 1 and height >= p[i]:
-        height -= p[i]
-        i += 1
-    return i
+    """The base whose slice of the cumulative distribution holds u; without a branch that could be guessed wrong.
+
+    What rounding leaves of the sum goes to the last base; no base has probability 0.
+    """
+    below = 0.0
+    n_below = 0
+    for h in range(p.size - 1):
+        below += p[h]
+        n_below += u >= below
+    return n_below
 
 
 @jit_rule
@@ -79,8 +79,6 @@ def is_possible(state: Any, choice: Choice) -> bool:
 class Master(Learner):
     """A learner that chooses among bases, each tuned to a candidate number of switches."""
 
-    _n_shape = 4
-
     def __init__(
         self,
         arms: int | Sequence[Label],
@@ -106,16 +104,6 @@ class Master(Learner):
         state.p[:] = 1.0 / H
         start(state.bases)
         return state
-
-    def ask(self) -> Decision:
-        """Choose a base and an arm. Tell what it cost later, in any order, or forget it."""
-        return self._decide(*self._ask(self._buffer))
-
-    def _apply(self, decision: Decision, loss: float) -> int:
-        _, index, q, base, p_master, p_base, _, _ = decision
-        if base is None:
-            return -1
-        return self._tell(self._buffer, index, loss, q, base, p_master, p_base)
 
     def _observe(self, index: int, loss: float, propensity: float) -> int:
         if self.feedback == "own":

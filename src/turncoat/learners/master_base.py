@@ -38,7 +38,7 @@ from turncoat._jit import borrow, jit, jit_rule, register_learner
 from turncoat.errors import TuningWarning
 from turncoat.learners.bases import Bases, mixture, view_bases
 from turncoat.learners.estimate import importance_weighted
-from turncoat.learners.learner import CLOCK, HEAD, Facts
+from turncoat.learners.learner import CLOCK, HEAD, Facts, Served
 from turncoat.learners.master import Choice, Master, choose, is_possible, learn_own, learn_shared, soften
 from turncoat.mirror.entropy import step_dense, step_one_hot
 from turncoat.mirror.softmax import softmax
@@ -94,8 +94,8 @@ def ask(state: MasterBaseState) -> Choice:
 def tell(state: MasterBaseState, choice: Choice, loss: float) -> None:
     """Learn the loss of an earlier choice."""
     state.clock[0] += 1
-    if loss <= 0.0:
-        return  # every estimate is 0, so no distribution moves
+    if loss <= 0.0 or state.bases.K == 1:
+        return  # every estimate is 0, or there is nothing to learn: no distribution moves
     arm, h, p_h, p_arm, q = choice
     if state.shared:
         learn_shared(state, arm, importance_weighted(loss, q))  # (1'), (3)
@@ -132,7 +132,7 @@ def step_master_dense(state: MasterBaseState) -> None:
 
 
 @jit
-def ask_flat(buffer: Vector) -> tuple[int, float, int, float, float]:
+def ask_flat(buffer: Vector) -> Served:
     """`ask` on the buffer itself, with the marginal: (index, q, base, p(base), p_base(index))."""
     state = view(borrow(buffer))
     arm, h, p_h, p_arm, q = ask(state)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from turncoat._jit import borrow, jit, jit_rule, register_learner
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner
+from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
 from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
@@ -50,9 +50,10 @@ def tell(state: UniformState, choice: tuple[int, float], loss: float) -> None:
 
 
 @jit
-def ask_flat(buffer: Vector) -> tuple[int, float]:
-    """`ask` on the buffer itself."""
-    return ask(view(borrow(buffer)))
+def ask_flat(buffer: Vector) -> Served:
+    """`ask` on the buffer itself: (index, probability), and no base."""
+    arm, served = ask(view(borrow(buffer)))
+    return arm, served, None, None, None
 
 
 @jit

@@ -84,6 +84,8 @@ def step_dense(p: Vector, x: Vector, floor: float) -> None:
                 free += p[i]
             else:
                 n_raised += 1
+        if free <= 0.0:
+            break  # floor = 1/size: there is no room above it
         factor = (1.0 - n_raised * floor) / free
         for i in range(p.size):
             if p[i] >= 0.0 and factor * p[i] < floor:

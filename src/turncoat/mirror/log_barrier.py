@@ -49,7 +49,7 @@ def step_one_hot(p: Vector, a: int, loss: float, eta: Vector, floor: float) -> N
         return
     before = p[a]
     x = eta[a] * before * loss
-    if x <= 1.0 and before >= floor * (1.0 + x):  # q_a ≥ p_a / (1 + x), so it stays above the floor
+    if before >= floor * (1.0 + x):  # q_a ≥ p_a / (1 + x), so it stays above the floor
         p[a] = before / (1.0 + x)  # (2) with lam = -loss
         if _balance(p, eta, floor, False) >= 0:
             return

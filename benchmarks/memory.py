@@ -1,0 +1,88 @@
+"""What a million outstanding decisions cost the learner: megabytes, and microseconds of ask and tell."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+
+import turncoat as tc
+from benchmarks.results import Result, Table, Target, best_of, seconds
+from turncoat.types import Decision
+
+N_OUTSTANDING = 1_000_000
+K = 10
+
+
+def learner_of(horizon: int) -> tc.Learner:
+    """The learner that is measured."""
+    return tc.AdaptiveMasterBase(K, horizon, seed=0)
+
+
+def megabytes(n: int) -> tuple[float, float]:
+    """What Python's allocator has handed out since before the first ask: at the end, and at the most.
+
+    The decisions are thrown away as they come: whoever keeps them pays for them.
+    """
+    learner = learner_of(n)
+    learner.forget(learner.ask())  # compile
+    tracemalloc.start()
+    for _ in range(n):
+        learner.ask()
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return held / 1e6, peak / 1e6
+
+
+def fresh(learner: tc.Learner, n_rounds: int) -> float:
+    """Seconds for asks, each told at once."""
+
+    def rounds() -> None:
+        for _ in range(n_rounds):
+            learner.tell(learner.ask(), 0.5)
+
+    return seconds(rounds)
+
+
+def late(learner: tc.Learner, waiting: list[Decision]) -> float:
+    """Seconds for asks, and as many tells of decisions made long ago, in random order; as many wait as before."""
+
+    def rounds() -> None:
+        for decision in waiting:
+            learner.ask()
+            learner.tell(decision, 0.5)
+
+    return seconds(rounds)
+
+
+def run(quick: bool) -> Result:
+    """Memory and time, with and without the crowd."""
+    n, n_rounds, repeats = (100_000, 1_000, 3) if quick else (N_OUTSTANDING, 1_000, 50)
+    held, peak = megabytes(n)
+    empty, crowded = learner_of(3 * n), learner_of(3 * n)
+    asked = [crowded.ask() for _ in range(n)]
+    waiting = random.Random(0).sample(asked, repeats * n_rounds)
+    del asked
+    batches = iter([waiting[i * n_rounds : (i + 1) * n_rounds] for i in range(repeats)])
+    best = best_of(
+        repeats,
+        {
+            "none": lambda: fresh(empty, n_rounds),
+            "all": lambda: fresh(crowded, n_rounds),
+            "late": lambda: late(crowded, next(batches)),
+        },
+    )
+    without, with_them, told_late = (best[key] / n_rounds * 1e6 for key in ("none", "all", "late"))
+    rows: list[list[object]] = [
+        ["held by the learner, MB", held],
+        ["at the most, while growing, MB", peak],
+        ["ask + tell, none outstanding, µs", without],
+        ["ask + tell, all outstanding, µs", with_them],
+        ["ask + tell of an old one, all outstanding, µs", told_late],
+    ]
+    note = f"AdaptiveMasterBase, own, K={K}; MB by tracemalloc; times: best of {repeats} × {n_rounds:,} rounds"
+    table = Table(f"memory: {n:,} outstanding decisions", note, ["", "measured"], rows)
+    targets = [
+        Target(f"{n:,} outstanding decisions: held by the learner", held, 100.0 * n / N_OUTSTANDING, True, "MB"),
+        Target(f"{n:,} outstanding decisions: ask + tell against none", with_them / without, 1.2, at_most=True),
+    ]
+    return Result([table], targets)

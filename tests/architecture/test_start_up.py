@@ -1,0 +1,145 @@
+"""Start-up: the kernel cache never serves an old rule, and its absence is never an error. (Timings: `make bench`.)"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import turncoat
+from turncoat import _jit
+
+PACKAGE = Path(turncoat.__file__).parent
+
+# ClippedOMD's loop is compiled in play.py; its rule is in clipped_omd.py, and the step in mirror/entropy.py.
+GAME = """
+import numpy as np
+import turncoat as tc
+learner = tc.ClippedOMD(3, 300, seed=1, n_switches=5)
+arms = tc.play(learner, np.random.default_rng(2).random((300, 3)))
+print(tc.__file__)
+print("".join(map(str, arms)))
+"""
+
+
+def run(code: str, *, path: Path = PACKAGE.parent, **environment: str) -> list[str]:
+    """The lines a fresh Python prints, with the package found at `path`. It must end well and without complaint."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_", "XDG_"))}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**clean, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def compiled(cache: Path) -> set[Path]:
+    """The kernels on disk."""
+    return set(cache.rglob("*.nbc"))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("mirror/entropy.py", "tree[a] * math.exp(-x)", "tree[a] * math.exp(-30.0 * x)"),
+        ("learners/clipped_omd.py", "x = state.xi * importance_weighted", "x = 30.0 * state.xi * importance_weighted"),
+    ],
+)
+def test_an_upgrade_that_changes_only_a_kernel_is_seen_at_once(tmp_path: Path, file: str, old: str, new: str) -> None:
+    """numba's cache looks at the caller's file alone: without the hash of all sources, the old rule would run on."""
+    shutil.copytree(PACKAGE, tmp_path / "turncoat", ignore=shutil.ignore_patterns("__pycache__"))
+    cache = tmp_path / "cache"
+
+    def play() -> list[str]:
+        return run(GAME, path=tmp_path, NUMBA_CACHE_DIR=str(cache))
+
+    before = play()
+    assert before[0] == str(tmp_path / "turncoat" / "__init__.py")
+    kernels = compiled(cache)
+    assert play() == before
+    assert kernels and compiled(cache) == kernels  # the second process read them and compiled nothing
+    source = tmp_path / "turncoat" / file
+    text = source.read_text()
+    assert text.count(old) == 1
+    source.write_text(text.replace(old, new))
+    assert play() != before
+    source.write_text(text)
+    assert play() == before
+    assert len(set(cache.iterdir())) == 2  # one folder for each version, so going back costs nothing
+
+
+def test_the_cache_is_named_by_every_source_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jit, "PACKAGE", tmp_path)
+    (tmp_path / "inner").mkdir()
+    seen = set()
+    for name, text in (("a.py", "1"), ("a.py", "2"), ("inner/b.py", "2"), ("inner/c.py", ""), ("inner/c.py", "3")):
+        (tmp_path / name).write_text(text)
+        seen.add(_jit.source_hash())
+    (tmp_path / "inner" / "c.py").rename(tmp_path / "c.py")
+    seen.add(_jit.source_hash())
+    assert len(seen) == 6
+    (tmp_path / "note.txt").write_text("no source")
+    assert _jit.source_hash() in seen
+
+
+def test_without_a_folder_to_write_to_it_still_imports_and_plays(tmp_path: Path) -> None:
+    """A read-only install and no home. (Permissions would not stop an administrator: a file where a folder should be
+    stops everybody.)"""
+    install = tmp_path / "install"
+    shutil.copytree(PACKAGE, install / "turncoat", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [install, *(entry for entry in install.rglob("*") if entry.is_dir())]:
+        folder.chmod(0o555)
+    before = {entry: entry.stat().st_mtime_ns for entry in install.rglob("*")}
+    file = tmp_path / "file"
+    file.write_text("")
+    nowhere = str(file / "home")
+    try:
+        printed = run(GAME, path=install, HOME=nowhere, XDG_CACHE_HOME=nowhere)
+        assert printed == run(GAME, path=install, HOME=nowhere)
+        assert printed[0] == str(install / "turncoat" / "__init__.py")
+        assert len(printed[1]) == 300
+        assert {entry: entry.stat().st_mtime_ns for entry in install.rglob("*")} == before
+        assert file.read_text() == ""
+    finally:
+        for folder in [install, *(entry for entry in install.rglob("*") if entry.is_dir())]:
+            folder.chmod(0o755)
+
+
+def test_with_no_home_at_all_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("could not determine home directory")
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert _jit.writable_cache() is None
+
+
+def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"kernels-{_jit.source_hash()}"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    assert _jit.writable_cache() == tmp_path / "numba" / name
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    assert _jit.writable_cache() == tmp_path / "user" / "turncoat" / name
+    assert (tmp_path / "user" / "turncoat" / name).is_dir()
+
+
+def test_importing_turncoat_imports_neither_numpy_nor_numba() -> None:
+    code = "import sys, turncoat; print(*sorted({'numpy', 'numba', 'click', 'rich'} & set(sys.modules)))"
+    assert run(code) == [""]
+    assert run(code.replace("print", "turncoat.play; print")) == ["numba numpy"]  # this would see them
+
+
+def test_play_stays_the_function_whatever_is_imported() -> None:
+    modules = "turncoat.play, turncoat.race, turncoat.cli.race, turncoat.environments"
+    assert run(f"import {modules}; import turncoat as tc; print(type(tc.play).__name__)") == ["function"]
+    assert run("import turncoat as tc; tc.play; import turncoat.race; print(type(tc.play).__name__)") == ["function"]

@@ -1,0 +1,92 @@
+"""Every learner in every mode: a contract is a suite that all of these pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+import turncoat as tc
+from turncoat.learners.master import Master
+
+Maker = Callable[..., tc.Learner]
+
+
+def anytime(arms: Any, horizon: int | None = None, **words: Any) -> tc.Learner:
+    """EXP3 without a horizon, whatever horizon is offered."""
+    return tc.Exp3(arms, **words)
+
+
+def _told(learner: Maker, arms: Any, horizon: Any = None, **words: Any) -> tc.Learner:
+    """A learner told that there are two switches, or as many as the smallest horizons hold."""
+    return learner(arms, horizon, n_switches={1: 0, 2: 1}.get(horizon, 2), **words)
+
+
+MASTERS: list[tuple[str, Maker]] = [
+    *(
+        (f"master-base-{feedback}-{projection}", partial(tc.MasterBase, feedback=feedback, projection=projection))
+        for feedback in ("own", "shared")
+        for projection in ("exact", "mixing")
+    ),
+    *(
+        (
+            f"adaptive-master-base-{feedback}-{projection}-{rate}",
+            partial(tc.AdaptiveMasterBase, feedback=feedback, projection=projection, rate=rate),
+        )
+        for feedback in ("own", "shared")
+        for projection in ("exact", "mixing")
+        for rate in ("paper", "theorem")
+    ),
+]
+
+ANYTIME: list[tuple[str, Maker]] = [("uniform", tc.Uniform), ("exp3-loss", tc.Exp3), ("exp3-anytime", anytime)]
+
+MAKERS: list[tuple[str, Maker]] = [
+    *ANYTIME,
+    ("exp3-gain", partial(tc.Exp3, form="gain")),
+    ("exp3.s", tc.Exp3S),
+    ("exp3.s-told", partial(_told, tc.Exp3S)),
+    ("clipped-omd", tc.ClippedOMD),
+    ("clipped-omd-told", partial(_told, tc.ClippedOMD)),
+    *MASTERS,
+]
+
+NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
+CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE]
+TAKES_HORIZON = [(name, make) for name, make in MAKERS if make is not anytime]
+NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
+
+
+def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:
+    """Run a test with each of these makers as `make`."""
+    return pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in makers])
+
+
+every_learner = each(MAKERS)
+
+
+def loss_at(t: int, arm: int) -> float:
+    """Losses for games played by hand: multiples of 1/16 in [0, 1], 0 and 1 among them, in no simple order."""
+    return float((t * t + 5 * t * arm + 3 * arm) % 17) / 16.0
+
+
+def play_by_hand(learner: tc.Learner, n_rounds: int) -> list[tc.Decision]:
+    """Ask and tell for some rounds; the decisions."""
+    decisions = []
+    for t in range(n_rounds):
+        decisions.append(learner.ask())
+        learner.tell(decisions[-1], loss=loss_at(t, decisions[-1].index))
+    return decisions
+
+
+def contents(learner: tc.Learner) -> dict[str, Any]:
+    """Everything a learner is, but for the token that no two share."""
+    return {key: value for key, value in learner.state().items() if key != "token"}
+
+
+def as_master(learner: tc.Learner) -> Master:
+    """The same learner, known to be a master."""
+    assert isinstance(learner, Master)
+    return learner

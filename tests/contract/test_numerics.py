@@ -1,0 +1,87 @@
+"""Nothing becomes NaN or infinite, for any losses in [0, 1]. Named views are looked at, not the random words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import turncoat as tc
+from tests.contract.makers import Maker, every_learner
+from turncoat.types import Matrix
+
+ROUNDS = 1000  # rows of the tables, which are played again and again
+GAMES = ["all 0", "all 1", "alternating", "one arm always best"]
+
+
+def game(name: str, K: int) -> Matrix:
+    """A table of 0/1 losses."""
+    losses = np.ones((ROUNDS, K))
+    if name == "all 0":
+        losses[:] = 0.0
+    elif name == "alternating":
+        losses[::2] = 0.0
+    elif name == "one arm always best":
+        losses[:, K // 2] = 0.0
+    return losses
+
+
+def numbers(view: Any) -> Iterator[tuple[str, Any]]:
+    """Every named number of a view, and of the views inside it, but the random words."""
+    for name, value in zip(view._fields, view, strict=True):
+        if hasattr(value, "_fields"):
+            yield from numbers(value)
+        elif name != "rng":
+            yield name, value
+
+
+def check(learner: tc.Learner) -> None:
+    for name, value in numbers(learner.view()):
+        assert np.isfinite(value).all(), name
+    served = learner.probabilities()
+    assert np.isfinite(served).all() and (served >= 0.0).all()
+    assert served.sum() == pytest.approx(1.0, abs=1e-9)
+    assert 0.0 < learner.ask().propensity <= 1.0
+
+
+def play_for(learner: tc.Learner, losses: Matrix, n_rounds: int) -> None:
+    for _ in range(n_rounds // ROUNDS):
+        tc.play(learner, losses)
+    assert learner.n_told == n_rounds
+    check(learner)
+
+
+def test_the_check_sees_a_nan_and_looks_inside() -> None:
+    learner = tc.MasterBase(2, 1000, seed=1)
+    assert {"eta", "p", "clock", "trees", "beta"} <= {name for name, _ in numbers(learner.view())}
+    learner.view().bases.trees[-1, 1] = math.nan
+    with pytest.raises(AssertionError, match="trees"):
+        check(learner)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@every_learner
+def test_a_million_rounds_of_two_arms(make: Maker, name: str) -> None:
+    play_for(make(2, 10**6, seed=1), game(name, 2), 10**6)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@every_learner
+def test_a_thousand_arms(make: Maker, name: str) -> None:
+    """The anytime rate weighs all arms anew each round; the others could play a million rounds in five seconds."""
+    learner = make(1000, 10**6, seed=1)
+    slow = isinstance(learner, tc.Exp3) and learner.horizon is None
+    play_for(learner, game(name, 1000), 10_000 if slow else 100_000)
+
+
+@pytest.mark.parametrize("K", [1, 2, 65])
+@pytest.mark.parametrize("horizon", [1, 2, 10])
+@pytest.mark.filterwarnings("ignore::turncoat.errors.HorizonWarning", "ignore::turncoat.errors.TuningWarning")
+@every_learner
+def test_long_past_a_tiny_horizon(make: Maker, horizon: int, K: int) -> None:
+    """There the rates are at their largest, and the floors at their highest."""
+    for name in GAMES:
+        play_for(make(K, horizon, seed=1), game(name, K), 10_000)
