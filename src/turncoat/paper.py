@@ -55,8 +55,9 @@ def floor_1(T: int, K: int) -> tuple[float, bool]:
     K^(1/3) T^(2/3) > T/sqrt(H): Theorem 1 can hardly say anything there, so hardly anything is lost.
     """
     H = size(T)
-    alpha = math.pow(K / rounds(T), 1.0 / 3.0) / math.sqrt(H)
-    return (1.0 / (2.0 * H), True) if alpha > 1.0 / H else (alpha, False)
+    if rounds(T) ** 2 < K**2 * H**3:  # alpha > 1/H, in whole numbers: rounding must not decide a tie
+        return 1.0 / (2.0 * H), True
+    return min(math.pow(K / rounds(T), 1.0 / 3.0) / math.sqrt(H), 1.0 / H), False
 
 
 def master_rate_1(T: int) -> float:

@@ -70,6 +70,6 @@ def _problem(decision: Decision) -> str:
         return "base must be a whole number of at least 0"
     given = (decision.propensity, *(() if decision.base is None else extra[1:]))
     for probability in given:
-        if type(probability) not in (int, float) or not 0.0 < probability <= 1.0:
+        if not isinstance(probability, int | float) or isinstance(probability, bool) or not 0.0 < probability <= 1.0:
             return f"{probability!r} is not a probability above 0 and at most 1"
     return ""

@@ -22,7 +22,7 @@ from turncoat.types import Matrix, Vector, Words
 
 
 class Bases(NamedTuple):
-    """One sum tree a base; scores, one row a base, only for mixing (no rows otherwise)."""
+    """One sum tree a base; scores (K sums, K remainders), one row a base, only for mixing (no rows otherwise)."""
 
     K: int
     beta: float
@@ -34,7 +34,7 @@ class Bases(NamedTuple):
 @jit
 def bases_size(H: int, K: int, mixing: bool) -> int:
     """How many numbers H bases over K arms take."""
-    return H * (tree_size(K) + (K if mixing else 0))
+    return H * (tree_size(K) + (2 * K if mixing else 0))
 
 
 @jit_rule
@@ -42,7 +42,7 @@ def view_bases(buffer: Vector, H: int, K: int, beta: float, mixing: bool) -> Bas
     """Name the parts of the buffer."""
     n = H * tree_size(K)
     rows = H if mixing else 0
-    return Bases(K, beta, mixing, buffer[:n].reshape(H, n // H), buffer[n : n + rows * K].reshape(rows, K))
+    return Bases(K, beta, mixing, buffer[:n].reshape(H, n // H), buffer[n : n + rows * 2 * K].reshape(rows, 2 * K))
 
 
 @jit_rule

@@ -14,7 +14,8 @@ ever more than ln(KT) away. This is one base of the paper's masters, playing alo
 
 Guarantee: expected regret against every path with S switches at most (S ln(KT) + ln K)/xi + xi K T/2 + 1, which is
 sqrt(2 K T (S ln(KT) + ln K)) + 1 at the xi above (docs/mathematics.md). Oblivious adversary.
-Departures from the paper: played alone, so the estimate divides by p(a) only; the rate is tuned for that.
+Departures from the paper: played alone, so the estimate divides by p(a) only; the rate is tuned for that. At T = 1 the
+floor is that of T = 2, so that something can move.
 Cost per round: O(log K); the projection in (1) is exact (one-hot lemma).
 References: J. Kim, S.-Y. Yun, "Adversarial bandits against arbitrary strategies", TMLR 2025, the base algorithm;
 M. Herbster, M. Warmuth, "Tracking the best linear predictor", JMLR 1 (2001), for clipping against switches.

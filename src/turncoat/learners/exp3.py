@@ -14,7 +14,7 @@ with gamma = min(1, sqrt(K ln K / ((e - 1) T))).
 
     paper's symbol      name here
     eta, gamma          eta, gamma
-    Lhat, -ln w         scores (loss form with a horizon: eta Lhat)
+    Lhat, -ln w         scores (loss form with a horizon: eta Lhat), K sums and their K remainders
     w                   the leaves of `tree`
 
 Guarantee: expected regret at most sqrt(2 K T ln K) (loss form with T), 2 sqrt(K T ln K) (anytime), and
@@ -40,7 +40,7 @@ from turncoat._jit import borrow, jit, jit_rule, register_learner
 from turncoat.learners.estimate import importance_weighted, is_probability
 from turncoat.learners.inputs import parse_word
 from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
-from turncoat.mirror.softmax import charge, weigh
+from turncoat.mirror.softmax import add, charge, weigh
 from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
@@ -84,8 +84,8 @@ def view(buffer: Vector) -> Exp3State:
         buffer[HEAD + 1] == 1.0,
         buffer[HEAD + 2],
         buffer[HEAD + 3],
-        arrays[:K],
-        arrays[K:],
+        arrays[: 2 * K],
+        arrays[2 * K :],
     )
 
 
@@ -118,7 +118,7 @@ def tell(state: Exp3State, choice: tuple[int, float], loss: float) -> None:
     elif state.eta > 0.0:
         charge(state.scores, state.tree, state.K, arm, state.eta * importance_weighted(loss, served))  # (2)
     else:
-        state.scores[arm] += importance_weighted(loss, served)  # (2)
+        add(state.scores, state.K, arm, importance_weighted(loss, served))  # (2)
         eta = math.sqrt(math.log(state.K) / (state.K * (state.clock[0] + 1.0)))
         weigh(state.scores, eta, state.tree, state.K)
 
@@ -176,5 +176,5 @@ class Exp3(Learner):
         K, T = self.n_arms, self.horizon
         eta = loss_rate(T, K) if form == "loss" and T is not None else 0.0
         gamma = gain_exploration(T, K) if form == "gain" and T is not None else 0.0
-        self._start([K, form == "gain", eta, gamma], n_more=K + tree_size(K))
+        self._start([K, form == "gain", eta, gamma], n_more=2 * K + tree_size(K))
         fill(self.view().tree, K, 1.0)

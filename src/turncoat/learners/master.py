@@ -33,7 +33,7 @@ def pick(p: Vector, u: float) -> int:
     n_below = 0
     for h in range(p.size - 1):
         below += p[h]
-        n_below += u >= below
+        n_below += 1 if u >= below else 0
     return n_below
 
 
