@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +32,7 @@ from numba.extending import intrinsic, overload
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
+UNUSED_SECONDS = 30 * 24 * 3600
 
 
 def source_hash() -> str:
@@ -50,12 +54,23 @@ def cache_home() -> Path:
 def writable_cache() -> Path | None:
     """This version's cache folder, made if need be; None where nothing can be written."""
     try:
-        folder = cache_home() / f"kernels-{source_hash()}"
+        folder = cache_home() / f"turncoat-{source_hash()}"
         folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
         with tempfile.TemporaryFile(dir=folder):
-            return folder
+            pass
     except (OSError, RuntimeError):  # RuntimeError: there is no home at all
         return None
+    sweep(folder.parent)
+    return folder
+
+
+def sweep(home: Path) -> None:
+    """Remove the caches of other versions that nobody used for long."""
+    with suppress(OSError):  # somebody else may be sweeping too
+        for folder in home.glob("turncoat-*"):
+            if time.time() - folder.stat().st_mtime > UNUSED_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 CACHE = writable_cache()

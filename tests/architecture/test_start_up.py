@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,7 @@ def test_with_no_home_at_all_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = f"kernels-{_jit.source_hash()}"
+    name = f"turncoat-{_jit.source_hash()}"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
     assert _jit.writable_cache() == tmp_path / "numba" / name
     monkeypatch.delenv("NUMBA_CACHE_DIR")
@@ -143,3 +144,15 @@ def test_play_stays_the_function_whatever_is_imported() -> None:
     modules = "turncoat.play, turncoat.race, turncoat.cli.race, turncoat.environments"
     assert run(f"import {modules}; import turncoat as tc; print(type(tc.play).__name__)") == ["function"]
     assert run("import turncoat as tc; tc.play; import turncoat.race; print(type(tc.play).__name__)") == ["function"]
+
+
+def test_caches_that_nobody_used_for_long_are_swept_away(tmp_path: Path) -> None:
+    for name, days in (("turncoat-old", 31), ("turncoat-recent", 29), ("somebody-else", 400)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "kernel.nbc").touch()
+        then = time.time() - days * 24 * 3600
+        os.utime(folder, (then, then))
+    _jit.sweep(tmp_path)
+    assert {folder.name for folder in tmp_path.iterdir()} == {"turncoat-recent", "somebody-else"}
+    _jit.sweep(tmp_path / "not there")
