@@ -6,6 +6,9 @@ Every kernel of the package is decorated here and nowhere else, for two reasons.
   old one keeps running. So the cache folder is named by a hash of all the package's sources.
 * A folder that cannot be written must mean "no cache", never an import error.
 
+That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
+them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
+
 `ask`, `tell` and `loss_of` are generic: they dispatch on the NamedTuple that holds a learner's state or an
 environment's fields. Compiled callers are specialised per pair of types, and that specialisation is what numba
 keeps on disk; with the JIT off the same functions dispatch on `type(...)` themselves.
@@ -27,6 +30,7 @@ os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")  # one libm, so that one 
 
 import numba
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -76,14 +80,40 @@ def sweep(home: Path) -> None:
 CACHE = writable_cache()
 
 
+def _is_foreign(kind: Any) -> bool:
+    """Is this the type of a NamedTuple from outside the package, or does it hold one?"""
+    owner = getattr(kind, "instance_class", None)
+    if owner is not None and owner.__module__.partition(".")[0] != PACKAGE.name:
+        return True
+    return isinstance(kind, numba.types.BaseTuple) and any(_is_foreign(part) for part in kind)
+
+
+class _PackageCache(FunctionCache):  # type: ignore[misc]
+    """numba's disk cache, but only for what the source hash covers."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled for these types before, if it is on disk."""
+        foreign = any(_is_foreign(kind) for kind in getattr(sig, "args", sig))
+        return None if foreign else super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled for these types."""
+        if not any(_is_foreign(kind) for kind in getattr(sig, "args", sig)):
+            super().save_overload(sig, data)
+
+
 def _compile(function: Function, **flags: bool) -> Function:
+    kernel: Any = numba.njit(error_model="numpy", **flags)(function)
+    ours = PACKAGE in Path(function.__code__.co_filename).parents
+    if CACHE is None or not ours or kernel is function:  # it is the function itself when the JIT is off
+        return kernel  # type: ignore[no-any-return]
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE or "")
+    numba.config.CACHE_DIR = str(CACHE)
     try:
-        kernel: Function = numba.njit(error_model="numpy", cache=CACHE is not None, **flags)(function)
-        return kernel
+        kernel._cache = _PackageCache(function)
     finally:
         numba.config.CACHE_DIR = before
+    return kernel  # type: ignore[no-any-return]
 
 
 def jit(function: Function) -> Function:
