@@ -66,7 +66,7 @@ def chart() -> alt.LayerChart:
     axis = alt.Axis(format=",d", tickCount=5)
     x = alt.X("round:Q", title="round", axis=axis, scale=alt.Scale(domain=[0, T], nice=False))
     y = alt.Y("regret:Q", title=HEIGHT)
-    switches = pl.DataFrame({"round": GAME.game.starts[1:]})
+    switches = pl.DataFrame({"round": GAME.game.path_edges[1:-1]})
     rules = alt.Chart(switches).mark_rule(color="#bbbbbb", strokeDash=[3, 3]).encode(x="round:Q")
     bands = (
         alt.Chart(data).mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", title=HEIGHT), y2="high:Q", color=colour)

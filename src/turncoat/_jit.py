@@ -9,9 +9,9 @@ Every kernel of the package is decorated here and nowhere else, for two reasons.
 That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
 them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
 
-`ask`, `tell` and `loss_of` are generic: they dispatch on the NamedTuple that holds a learner's state or an
-environment's fields. Compiled callers are specialised per pair of types, and that specialisation is what numba
-keeps on disk; with the JIT off the same functions dispatch on `type(...)` themselves.
+`ask` and `tell`, `loss_of`, `mean_of`, `planted_of` and `see` are generic: they dispatch on the NamedTuple that holds a
+learner's state or an environment's fields. Compiled callers are specialised per pair of types, and that specialisation
+is what numba keeps on disk; with the JIT off the same functions dispatch on `type(...)` themselves.
 """
 
 from __future__ import annotations
@@ -172,6 +172,9 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 _ASK: dict[type, Callable[..., Any]] = {}
 _TELL: dict[type, Callable[..., Any]] = {}
 _LOSS_OF: dict[type, Callable[..., Any]] = {}
+_MEAN_OF: dict[type, Callable[..., Any]] = {}
+_PLANTED_OF: dict[type, Callable[..., Any]] = {}
+_SEE: dict[type, Callable[..., Any]] = {}
 
 
 def register_learner(state: type, *, ask: Callable[..., Any], tell: Callable[..., Any]) -> None:
@@ -180,9 +183,23 @@ def register_learner(state: type, *, ask: Callable[..., Any], tell: Callable[...
     _TELL[state] = tell
 
 
-def register_environment(game: type, *, loss_of: Callable[..., Any]) -> None:
-    """Make `loss_of` the losses of environments whose fields are this NamedTuple."""
+def register_environment(
+    game: type,
+    *,
+    loss_of: Callable[..., Any],
+    mean_of: Callable[..., Any] | None = None,
+    planted_of: Callable[..., Any] | None = None,
+    see: Callable[..., Any] | None = None,
+) -> None:
+    """Make these kernels the rule of environments whose fields are this NamedTuple.
+
+    Without `mean_of` losses are their own means, without `planted_of` nothing is planted, and without `see` the
+    adversary is oblivious.
+    """
     _LOSS_OF[game] = loss_of
+    _MEAN_OF[game] = mean_of or loss_of
+    _PLANTED_OF[game] = planted_of or _nothing_planted
+    _SEE[game] = see or _nothing_seen
 
 
 def ask(state: Any) -> Any:
@@ -200,6 +217,31 @@ def loss_of(game: Any, t: int, arm: int) -> Any:
     return _LOSS_OF[type(game)](game, t, arm)
 
 
+def mean_of(game: Any, t: int, arm: int) -> Any:
+    """The mean loss of an arm in round t: what its loss would be without the noise."""
+    return _MEAN_OF[type(game)](game, t, arm)
+
+
+def planted_of(game: Any, t: int) -> Any:
+    """The best arm in mean of round t, on the path the environment planted; -1 where nothing is planted."""
+    return _PLANTED_OF[type(game)](game, t)
+
+
+def see(game: Any, t: int, arm: int) -> Any:
+    """Show an adaptive adversary the arm played in round t. An oblivious one does not look, and it costs nothing."""
+    return _SEE[type(game)](game, t, arm)
+
+
+@jit_rule
+def _nothing_planted(game: Any, t: int) -> int:
+    return -1
+
+
+@jit_rule
+def _nothing_seen(game: Any, t: int, arm: int) -> None:
+    pass
+
+
 @overload(ask, jit_options=_INLINE, strict=False)
 def _overload_ask(state: Any) -> Any:
     kernel = _ASK[state.instance_class]
@@ -215,4 +257,22 @@ def _overload_tell(state: Any, choice: Any, loss: Any) -> Any:
 @overload(loss_of, jit_options=_INLINE, strict=False)
 def _overload_loss_of(game: Any, t: Any, arm: Any) -> Any:
     kernel = _LOSS_OF[game.instance_class]
+    return lambda game, t, arm: kernel(game, t, arm)
+
+
+@overload(mean_of, jit_options=_INLINE, strict=False)
+def _overload_mean_of(game: Any, t: Any, arm: Any) -> Any:
+    kernel = _MEAN_OF[game.instance_class]
+    return lambda game, t, arm: kernel(game, t, arm)
+
+
+@overload(planted_of, jit_options=_INLINE, strict=False)
+def _overload_planted_of(game: Any, t: Any) -> Any:
+    kernel = _PLANTED_OF[game.instance_class]
+    return lambda game, t: kernel(game, t)
+
+
+@overload(see, jit_options=_INLINE, strict=False)
+def _overload_see(game: Any, t: Any, arm: Any) -> Any:
+    kernel = _SEE[game.instance_class]
     return lambda game, t, arm: kernel(game, t, arm)

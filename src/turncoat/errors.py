@@ -47,6 +47,10 @@ class TableError(TurncoatError, ValueError):
     """A table of losses has the wrong shape or holds a value that is not accepted; row and column are named."""
 
 
+class MissingPackageError(TurncoatError, ImportError):
+    """A package that this needs is not installed; the message says how to get it."""
+
+
 class TurncoatWarning(UserWarning):
     """The parent of every warning given by Turncoat."""
 

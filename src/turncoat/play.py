@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import ask, borrow, jit_game, loss_of, tell
+from turncoat._jit import ask, borrow, jit_game, loss_of, see, tell
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError
@@ -36,6 +36,7 @@ def run(state: Any, game: Any, played: Ints, first: int, stop: int, low: float, 
         if not low <= loss <= high:
             return t
         tell(state, choice, (loss - low) / (high - low))
+        see(game, t, arm)
     return stop
 
 
@@ -43,8 +44,9 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
     """Play a whole game: a (rounds, arms) table of losses in the learner's loss_range, or an environment.
 
     Returns the arm index of every round. The learner goes on from where it stands and is left after the last round;
-    outstanding decisions stay outstanding. A loss outside the range is an error that names row and column, and the
-    learner is then as it was before. Ctrl-C leaves it after the last finished block of rounds.
+    outstanding decisions stay outstanding. A loss outside the range is an error that names round and arm, and the
+    learner is then as it was before. Ctrl-C leaves it after the last finished block of rounds. An adaptive adversary
+    begins afresh: it has seen nothing of earlier plays.
     """
     if not isinstance(learner, Learner):
         raise OptionError(f"{learner!r} is not a learner: accepted is what a learner class of turncoat made")
@@ -61,7 +63,7 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
             began = time.perf_counter()
             reached = run(state, game, played, t, stop, low, high)
             if reached < stop:
-                raise _bad_loss(game, reached, int(played[reached]), low, high)
+                raise _bad_loss(losses, game, reached, int(played[reached]), low, high)
             block = 2 * block if time.perf_counter() - began < _BLOCK_SECONDS / 2 else block
             t = stop
     return played
@@ -70,11 +72,15 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
 def _game(losses: Any) -> tuple[Any, int, int]:
     """What compiled code reads, and how many rounds and arms there are."""
     if hasattr(losses, "game"):
-        return losses.game, losses.horizon, losses.n_arms
+        environment = losses.fresh() if hasattr(losses, "fresh") else losses
+        return environment.game, environment.horizon, environment.n_arms
     table = as_losses(losses)
     return TableGame(table), table.shape[0], table.shape[1]
 
 
-def _bad_loss(game: Any, t: int, arm: int, low: float, high: float) -> LossError:
+def _bad_loss(losses: Any, game: Any, t: int, arm: int, low: float, high: float) -> LossError:
     value = float(loss_of(game, t, arm))
-    return LossError(f"the loss in row {t}, column {arm} is {value!r}; accepted are numbers from {low} to {high}")
+    where = f"row {t}, column {arm}"
+    if hasattr(losses, "game"):
+        where = f"round {t}, arm {arm} of {type(losses).__name__}"
+    return LossError(f"the loss in {where} is {value!r}; accepted are numbers from {low} to {high}")

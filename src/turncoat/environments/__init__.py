@@ -1,9 +1,44 @@
-"""What a learner meets: losses as a pure function of round and arm."""
+"""What a learner meets: losses as a pure function of round and arm, and games that are known by name."""
 
 from __future__ import annotations
 
+from turncoat._jit import jit_rule, register_environment
+from turncoat.environments.adaptive import Adaptive
+from turncoat.environments.burst import Burst
+from turncoat.environments.corrupted import Corrupted
+from turncoat.environments.drift import Drift
 from turncoat.environments.environment import Environment
+from turncoat.environments.flip import Flip
+from turncoat.environments.level_jumps import LevelJumps
+from turncoat.environments.lower_bound import LowerBound
 from turncoat.environments.piecewise import Piecewise
+from turncoat.environments.random_walk import RandomWalk
+from turncoat.environments.scenarios import SCENARIOS, SUITES, Scenario, scenario, suite
+from turncoat.environments.stationary import Stationary
 from turncoat.environments.table import Table
+from turncoat.environments.traps import HiddenSteps, LateArm, SecondArm
 
-__all__ = ["Environment", "Piecewise", "Table"]
+__all__ = [
+    "SCENARIOS",
+    "SUITES",
+    "Adaptive",
+    "Burst",
+    "Corrupted",
+    "Drift",
+    "Environment",
+    "Flip",
+    "HiddenSteps",
+    "LateArm",
+    "LevelJumps",
+    "LowerBound",
+    "Piecewise",
+    "RandomWalk",
+    "Scenario",
+    "SecondArm",
+    "Stationary",
+    "Table",
+    "jit_rule",
+    "register_environment",
+    "scenario",
+    "suite",
+]

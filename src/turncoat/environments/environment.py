@@ -1,28 +1,141 @@
-"""What every environment offers."""
+"""What every environment is: a game that compiled code can play, and a few ways to look at it.
+
+`game` is a NamedTuple. The kernels registered for its type (`turncoat._jit.register_environment`) say what an arm costs
+in a round: `loss_of`, `mean_of`, `planted_of`, `see`. Everything here is written once on top of them.
+
+An oblivious adversary's losses are a pure function of round and arm. So a horizon of 1e9 needs no table, any round can
+be looked at again, and every learner meets the same losses. An adaptive one looks at the arms that were played and
+keeps what it saw in arrays of its game; `fresh` gives an equal one that has seen nothing.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from turncoat._jit import borrow, jit_game, loss_of, mean_of, planted_of
+from turncoat.environments.inputs import parse_played, parse_whole
+from turncoat.errors import OptionError
+from turncoat.types import Ints, Matrix, Vector
+
+MOST_CELLS = 10**8  # 0.8 GB: beyond that, go block by block
 
 
-class Environment(Protocol):
-    """A game: how many arms and rounds, and `game`, the NamedTuple that the registered `loss_of(game, t, arm)` reads.
+@jit_game
+def write_losses(game: Any, start: int, out: Matrix) -> None:
+    """The losses of all arms in the rounds from `start` on, a row of `out` each."""
+    game = borrow(game)
+    for i in range(out.shape[0]):
+        for arm in range(out.shape[1]):
+            out[i, arm] = loss_of(game, start + i, arm)
 
-    An oblivious adversary's losses are a pure function of round and arm, so any round can be looked at again and every
-    learner meets the same losses.
-    """
 
-    @property
-    def n_arms(self) -> int:
-        """How many arms there are."""
-        ...
+@jit_game
+def write_means(game: Any, start: int, out: Matrix) -> None:
+    """The mean losses of all arms in the rounds from `start` on, a row of `out` each."""
+    game = borrow(game)
+    for i in range(out.shape[0]):
+        for arm in range(out.shape[1]):
+            out[i, arm] = mean_of(game, start + i, arm)
 
-    @property
-    def horizon(self) -> int:
-        """How many rounds there are."""
-        ...
 
-    @property
-    def game(self) -> Any:
-        """The fields compiled code reads."""
-        ...
+@jit_game
+def write_path(game: Any, start: int, out: Ints) -> None:
+    """The planted arms of the rounds from `start` on."""
+    game = borrow(game)
+    for i in range(out.size):
+        out[i] = planted_of(game, start + i)
+
+
+@jit_game
+def write_path_means(game: Any, arms: Ints, out: Vector) -> None:
+    """The mean losses of these arms, one a round from the first on."""
+    game = borrow(game)
+    for t in range(out.size):
+        out[t] = mean_of(game, t, arms[t])
+
+
+class Environment:
+    """A game of `horizon` rounds over `n_arms` arms, whose planted path switches `n_switches` times (None: no path)."""
+
+    name: ClassVar[str]
+    words: ClassVar[tuple[str, ...]] = ()  # the constructor's own words, kept as attributes of the same name
+    oblivious: ClassVar[bool] = True
+
+    n_arms: int
+    horizon: int
+    n_switches: int | None
+    game: Any
+
+    def fields(self) -> dict[str, Any]:
+        """Plain JSON values that tell this environment from every other one."""
+        own = {word: getattr(self, word) for word in self.words}
+        return {"environment": self.name, "n_arms": self.n_arms, "horizon": self.horizon, **own}
+
+    def fresh(self) -> Self:
+        """An equal environment that has seen nothing yet: itself, if it is oblivious."""
+        return self
+
+    def losses(self) -> Matrix:
+        """The whole game as a (rounds, arms) table; long games are for `losses_block`."""
+        return self.losses_block(0, self.horizon)
+
+    def losses_block(self, start: int, stop: int) -> Matrix:
+        """The losses of rounds start … stop - 1 as a table."""
+        table = self._room(start, stop)
+        write_losses(self.game, start, table)
+        return table
+
+    def means(self) -> Matrix:
+        """The mean losses of the whole game as a (rounds, arms) table; long games are for `means_block`."""
+        return self.means_block(0, self.horizon)
+
+    def means_block(self, start: int, stop: int) -> Matrix:
+        """The mean losses of rounds start … stop - 1 as a table."""
+        table = self._room(start, stop)
+        write_means(self.game, start, table)
+        return table
+
+    def planted_path(self) -> Ints:
+        """The best arm of every round, in mean."""
+        if self.n_switches is None:
+            raise OptionError(f"{self!r} has no planted path")
+        if self.horizon > MOST_CELLS:
+            raise OptionError(f"the planted path has {self.horizon} rounds; accepted are at most {MOST_CELLS}")
+        path = np.empty(self.horizon, dtype=np.int64)
+        write_path(self.game, 0, path)
+        return path
+
+    def mean_losses(self, arms: ArrayLike) -> Vector:
+        """The mean losses of playing these arms, one a round from the first on."""
+        self._oblivious_only()
+        played = parse_played("arms", arms, self.n_arms, self.horizon)
+        means = np.empty(played.size)
+        write_path_means(self.game, played, means)
+        return means
+
+    def _room(self, start: int, stop: int) -> Matrix:
+        """An empty table for these rounds."""
+        self._oblivious_only()
+        stop = parse_whole("stop", stop, 0, self.horizon)
+        n_rounds = stop - parse_whole("start", start, 0, stop)
+        if n_rounds * self.n_arms > MOST_CELLS:
+            raise OptionError(
+                f"a table of {n_rounds} rounds and {self.n_arms} arms is too large; accepted are at most {MOST_CELLS} "
+                "losses at once: take a block of rounds after the other, with losses_block and means_block"
+            )
+        return np.empty((n_rounds, self.n_arms))
+
+    def _oblivious_only(self) -> None:
+        if not self.oblivious:
+            raise OptionError(
+                f"the losses of {self!r} depend on the arms played, so there is no table of them in advance; "
+                "losses_against(played) is the table that a sequence of arms has met"
+            )
+
+    def __repr__(self) -> str:
+        arms = "1 arm" if self.n_arms == 1 else f"{self.n_arms} arms"
+        words = [arms, f"horizon {self.horizon}", *(f"{word}={getattr(self, word)!r}" for word in self.words)]
+        return f"<{type(self).__name__}: {'; '.join(words)}>"

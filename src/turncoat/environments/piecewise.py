@@ -1,96 +1,110 @@
-"""Piecewise: one arm is best, then another. 0/1 losses whose means stand still between a few switches.
+"""Piecewise: one arm is best, then another. Means stand still between a few switches.
 
-In every segment one arm has mean loss (1 - gap)/2 and all others (1 + gap)/2. The S switches fall at random rounds,
-and each moves the best arm to another one, so the planted path switches exactly S times. Losses are Bernoulli, by a
-hash of (seed, round, arm): no table, whatever the horizon.
+The S switches fall at random rounds, and each moves the best arm to another one:
+
+    mean(t, a) = (1 - gap)/2 for the best arm of t's segment, (1 + gap)/2 for all others
+
+or, resampled, all means change at every switch, with U(t's segment, a) uniform on [0, 1 - gap]:
+
+    mean(t, a) = U for the arm of the least U, and U + gap for all others
+
+`Piecewise.from_means` takes the switches and means themselves, such as those of a published game.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import hashlib
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from turncoat._jit import jit_rule, register_environment
-from turncoat.environments.hashing import uniform_at
-from turncoat.errors import OptionError
-from turncoat.rng import seed_words
-from turncoat.types import Ints, Matrix, Seed, Vector
-
-
-class PiecewiseGame(NamedTuple):
-    """Segment i runs from `starts[i]` on, and `best[i]` is its best arm."""
-
-    seed: np.uint64
-    gap: float
-    starts: Ints
-    best: Ints
+from turncoat.environments.inputs import Noise, parse_number, parse_switches, parse_whole
+from turncoat.environments.layout import random_edges, two_levels, wandering
+from turncoat.environments.segments import Segments
+from turncoat.errors import OptionError, TableError
+from turncoat.tables import as_table
+from turncoat.types import Ints, Matrix, Seed
 
 
-@jit_rule
-def segment_of(game: PiecewiseGame, t: int) -> int:
-    """The segment round t lies in, by bisection."""
-    low, high = 0, game.starts.size
-    while high - low > 1:
-        middle = (low + high) // 2
-        if game.starts[middle] <= t:
-            low = middle
-        else:
-            high = middle
-    return low
+class Piecewise(Segments):
+    """A game whose best of `n_arms` arms changes `n_switches` times; `gap` is how far it is ahead, at least."""
+
+    name = "piecewise"
+    words = ("n_switches", "gap", "resampled")
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        n_switches: int,
+        *,
+        gap: float = 0.3,
+        resampled: bool = False,
+        noise: Noise = "bernoulli",
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__(n_arms, horizon, noise, seed)
+        S = parse_switches(n_switches, self.n_arms, self.horizon)
+        self.gap, self.resampled = parse_number("gap", gap, 0.0, 1.0), bool(resampled)
+        self._room_for(S + 1)
+        edges = random_edges(self._chance, self.horizon, S)
+        best = wandering(self._chance, self.n_arms, S)
+        means = self._resampled(best) if self.resampled else two_levels(self.n_arms, best, self.gap)
+        self._plant(edges, means, best)
+
+    def _resampled(self, best: Ints) -> Matrix:
+        """New means for all arms in every segment, the least of them moved to the best arm."""
+        means = self._chance.random((best.size, self.n_arms)) * (1.0 - self.gap)
+        rows, least = np.arange(best.size), means.argmin(axis=1)
+        lowest = means[rows, least]
+        means[rows, least] = means[rows, best]
+        means += self.gap
+        means[rows, best] = lowest
+        return means
+
+    @staticmethod
+    def from_means(
+        horizon: int, breaks: Sequence[int], means: ArrayLike, *, noise: Noise = "bernoulli", seed: Seed = 0
+    ) -> GivenPiecewise:
+        """The game whose segments begin at round 0 and at each of `breaks`, with a row of `means` for each segment."""
+        return GivenPiecewise(horizon, breaks, means, noise=noise, seed=seed)
 
 
-@jit_rule
-def loss_of(game: PiecewiseGame, t: int, arm: int) -> float:
-    """0 or 1, with the segment's mean."""
-    sign = -1.0 if game.best[segment_of(game, t)] == arm else 1.0
-    return 1.0 if uniform_at(game.seed, t, arm) < 0.5 * (1.0 + sign * game.gap) else 0.0
+class GivenPiecewise(Segments):
+    """A piecewise game whose `breaks` and `means` were given. Where several arms are best, the path stays."""
 
+    name = "piecewise"
+    words = ("n_switches", "given")
 
-@jit_rule
-def write_out(game: PiecewiseGame, table: Matrix) -> None:
-    """Every loss of the first rounds, as a table."""
-    for t in range(table.shape[0]):
-        for arm in range(table.shape[1]):
-            table[t, arm] = loss_of(game, t, arm)
-
-
-register_environment(PiecewiseGame, loss_of=loss_of)
-
-
-class Piecewise:
-    """A game of `horizon` rounds whose best of `n_arms` arms changes `n_switches` times, by a `gap` in mean loss."""
-
-    def __init__(self, n_arms: int, horizon: int, n_switches: int, *, gap: float = 0.3, seed: Seed = 0) -> None:
-        whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in (n_arms, horizon, n_switches))
-        if not whole or n_arms < 1 or not 0 <= n_switches < horizon <= 2**53 or (n_arms == 1 and n_switches):
+    def __init__(
+        self, horizon: int, breaks: Sequence[int], means: ArrayLike, *, noise: Noise = "bernoulli", seed: Seed = 0
+    ) -> None:
+        rows = np.array(as_table(means), dtype=np.float64)
+        super().__init__(rows.shape[1], horizon, noise, seed)
+        starts = [0, *(parse_whole(f"breaks[{i}]", at, 1, self.horizon - 1) for i, at in enumerate(breaks))]
+        if np.any(np.diff(starts) <= 0) or len(rows) != len(starts):
             raise OptionError(
-                f"n_arms={n_arms!r}, horizon={horizon!r}, n_switches={n_switches!r}; accepted are at least 1 arm, "
-                "from 1 to 2**53 rounds, and from 0 to horizon - 1 switches (0 with a single arm)"
+                f"breaks are {list(breaks)!r}, with {len(rows)} rows of means; accepted are rounds in rising order, "
+                "and one row more than there are breaks"
             )
-        if not isinstance(gap, int | float | np.floating) or not 0.0 <= gap <= 1.0:
-            raise OptionError(f"gap is {gap!r}; accepted are numbers from 0 to 1")
-        self.n_arms, self.horizon, self.n_switches, self.gap = int(n_arms), int(horizon), int(n_switches), float(gap)
-        words = seed_words(seed)
-        chance = np.random.default_rng(words[1:])
-        switches = np.sort(chance.choice(max(self.horizon - 1, 1), self.n_switches, replace=False)) + 1
-        steps = chance.integers(1, max(self.n_arms, 2), self.n_switches)
-        best = (chance.integers(self.n_arms) + np.concatenate([[0], np.cumsum(steps)])) % self.n_arms
-        starts = np.concatenate([[0], switches]).astype(np.int64)
-        self.game = PiecewiseGame(words[0], self.gap, starts, best.astype(np.int64))
+        _check_means(rows)
+        edges = np.array([*starts, self.horizon], dtype=np.int64)
+        self.given = hashlib.sha256(edges.astype("<i8").tobytes() + rows.astype("<f8").tobytes()).hexdigest()
+        self._plant(edges, rows, _best_arms(rows))
 
-    def planted_path(self) -> Ints:
-        """The best arm of every round, in mean."""
-        lengths = np.diff(np.append(self.game.starts, self.horizon))
-        return np.repeat(self.game.best, lengths)
 
-    def mean_losses(self, arms: Ints) -> Vector:
-        """The mean loss of playing these arms, one a round from the first on."""
-        on_path = self.planted_path()[: len(arms)] == arms
-        return np.where(on_path, 0.5 * (1.0 - self.gap), 0.5 * (1.0 + self.gap))
+def _check_means(means: Matrix) -> None:
+    wrong = ~((means >= 0.0) & (means <= 1.0))
+    if wrong.any():
+        i, arm = np.argwhere(wrong)[0]
+        raise TableError(f"the mean in row {i}, column {arm} is {means[i, arm]}; accepted are means from 0 to 1")
 
-    def losses(self) -> Matrix:
-        """The whole game as a (rounds, arms) table."""
-        table = np.empty((self.horizon, self.n_arms))
-        write_out(self.game, table)
-        return table
+
+def _best_arms(means: Matrix) -> Ints:
+    """The best arm of every segment; where several are, the one that was the best before stays."""
+    best: Ints = means.argmin(axis=1).astype(np.int64)
+    for i in range(1, len(best)):
+        if means[i, best[i - 1]] == means[i, best[i]]:
+            best[i] = best[i - 1]
+    return best

@@ -1,16 +1,32 @@
-"""Table: losses written down in advance, one row a round and one column an arm."""
+"""Table: losses written down in advance, one row a round and one column an arm.
+
+Losses in [0, 1] stay as they are. Others are put on that scale: with `loss_range` (lo, hi)
+
+    loss = (value - lo)/(hi - lo),  or (hi - value)/(hi - lo) where the table holds rewards
+
+A table has no noise, so its losses are their own means, and no planted path.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import hashlib
+import math
+import os
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat._jit import jit_rule, register_environment
-from turncoat.errors import TableError
+from turncoat.environments.environment import Environment
+from turncoat.environments.table_files import read_csv, read_parquet
+from turncoat.errors import OptionError, TableError
 from turncoat.tables import as_table
-from turncoat.types import Matrix
+from turncoat.types import Label, Matrix
+
+_ROWS_AT_ONCE = 1 << 16
 
 
 class TableGame(NamedTuple):
@@ -33,25 +49,91 @@ def as_losses(losses: ArrayLike) -> Matrix:
     return np.ascontiguousarray(as_table(losses), dtype=np.float64)
 
 
-class Table:
-    """An environment over a (rounds, arms) array of losses in [0, 1]. All values are checked once, here."""
+class Table(Environment):
+    """A game over a (rounds, arms) array of losses, or of `rewards`, within `loss_range`; `arms` names its columns.
 
-    def __init__(self, losses: ArrayLike) -> None:
-        self.losses: Matrix = as_losses(losses)
-        wrong = ~((self.losses >= 0.0) & (self.losses <= 1.0))
-        if wrong.any():
-            t, arm = np.argwhere(wrong)[0]
-            raise TableError(
-                f"the loss in row {t}, column {arm} is {self.losses[t, arm]!r}; accepted are losses from 0 to 1"
-            )
-        self.game = TableGame(self.losses)
+    All values are checked once, here. An array of losses in [0, 1] is not copied: leave it alone while it is in use.
+    """
 
-    @property
-    def n_arms(self) -> int:
-        """How many arms there are."""
-        return int(self.losses.shape[1])
+    name = "table"
+    n_switches = None
 
-    @property
-    def horizon(self) -> int:
-        """How many rounds there are."""
-        return int(self.losses.shape[0])
+    def __init__(
+        self,
+        losses: ArrayLike,
+        *,
+        arms: Sequence[Label] | None = None,
+        loss_range: Sequence[float] = (0.0, 1.0),
+        rewards: bool = False,
+    ) -> None:
+        values = as_losses(losses)
+        self.horizon, self.n_arms = values.shape
+        self.arms: list[Label] = list(range(self.n_arms)) if arms is None else list(arms)
+        if len(self.arms) != self.n_arms:
+            raise TableError(f"arms are {self.arms!r}; accepted is one name for each of the {self.n_arms} columns")
+        low, high = _parse_range(loss_range)
+        self._check(values, low, high, "reward" if rewards else "loss")
+        if rewards:
+            values = (high - values) / (high - low)
+        elif (low, high) != (0.0, 1.0):
+            values = (values - low) / (high - low)
+        self.game = TableGame(values)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        columns: Sequence[str] | None = None,
+        header: bool = True,
+        loss_range: Sequence[float] = (0.0, 1.0),
+        rewards: bool = False,
+    ) -> Self:
+        """The table in a CSV file: a column an arm, named in the `header`, a line a round. `columns` picks some."""
+        arms, values = read_csv(path, columns, header)
+        return cls(values, arms=arms, loss_range=loss_range, rewards=rewards)
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        columns: Sequence[str] | None = None,
+        loss_range: Sequence[float] = (0.0, 1.0),
+        rewards: bool = False,
+    ) -> Self:
+        """The table in a Parquet file: a column an arm, a row a round. `columns` picks some of them."""
+        arms, values = read_parquet(path, columns)
+        return cls(values, arms=arms, loss_range=loss_range, rewards=rewards)
+
+    def _check(self, values: Matrix, low: float, high: float, kind: str) -> None:
+        for start in range(0, self.horizon, _ROWS_AT_ONCE):
+            rows = values[start : start + _ROWS_AT_ONCE]
+            wrong = ~((rows >= low) & (rows <= high))  # NaN is neither
+            if wrong.any():
+                i, arm = np.argwhere(wrong)[0]
+                kinds = "losses" if kind == "loss" else "rewards"
+                raise TableError(
+                    f"the {kind} in row {start + i}, column {self.arms[arm]!r} is {float(rows[i, arm])!r}; "
+                    f"accepted are {kinds} from {low:g} to {high:g}"
+                )
+
+    def fields(self) -> dict[str, Any]:
+        """Plain JSON values that tell this table from every other one: its shape, and a hash of its losses."""
+        digest = hashlib.sha256(self.game.losses.astype("<f8", copy=False)).hexdigest()
+        return {**super().fields(), "sha256": digest}
+
+
+def _parse_range(loss_range: Any) -> tuple[float, float]:
+    """The smallest and the largest value a table may hold."""
+    try:
+        low, high = (
+            float(end) if isinstance(end, Real) and not isinstance(end, bool) else math.nan for end in loss_range
+        )
+    except (TypeError, ValueError, OverflowError):
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
+        raise OptionError(
+            f"loss_range is {loss_range!r}; accepted is a pair (lowest, highest) of finite numbers, lowest < highest"
+        )
+    return low, high
