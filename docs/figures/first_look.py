@@ -14,6 +14,7 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Piecewise
+from turncoat.race.standings import student_975
 
 K, T, S, GAP = 5, 100_000, 4, 0.3
 N_SEEDS = 20
@@ -21,12 +22,12 @@ GAME = Piecewise(K, T, S, gap=GAP, seed=3)
 CHECKPOINTS = np.linspace(0, T - 1, 201).astype(int)
 
 LEARNERS = {
-    "EXP3": lambda seed: tc.Exp3(K, T, seed=seed),
-    "Algorithm 1": lambda seed: tc.MasterBase(K, T, seed=seed),
-    "Algorithm 2": lambda seed: tc.AdaptiveMasterBase(K, T, seed=seed),
-    "EXP3.S told S": lambda seed: tc.Exp3S(K, T, n_switches=S, seed=seed),
-    "Algorithm 2, shared": lambda seed: tc.AdaptiveMasterBase(K, T, feedback="shared", seed=seed),
-    "clipped OMD told S": lambda seed: tc.ClippedOMD(K, T, n_switches=S, seed=seed),
+    "exp3": lambda seed: tc.Exp3(K, T, seed=seed),
+    "master-base": lambda seed: tc.MasterBase(K, T, seed=seed),
+    "adaptive-master-base": lambda seed: tc.AdaptiveMasterBase(K, T, seed=seed),
+    "exp3.s, told S": lambda seed: tc.Exp3S(K, T, n_switches=S, seed=seed),
+    "adaptive-master-base, shared": lambda seed: tc.AdaptiveMasterBase(K, T, feedback="shared", seed=seed),
+    "clipped-omd, told S": lambda seed: tc.ClippedOMD(K, T, n_switches=S, seed=seed),
 }
 COLOURS = ["#999999", "#E69F00", "#D55E00", "#56B4E9", "#009E73", "#0072B2"]  # Okabe & Ito: safe for the colour-blind
 HEIGHT = "regret against the planted path"
@@ -41,7 +42,7 @@ def regrets(make: object) -> pl.DataFrame:
         played = tc.play(make(seed), GAME)  # type: ignore[operator]
         runs.append(np.cumsum(GAME.mean_losses(played) - best)[CHECKPOINTS])
     table = np.array(runs)
-    half = 1.96 * table.std(axis=0, ddof=1) / np.sqrt(N_SEEDS)
+    half = student_975(N_SEEDS - 1) * table.std(axis=0, ddof=1) / np.sqrt(N_SEEDS)
     mean = table.mean(axis=0)
     return pl.DataFrame({"round": CHECKPOINTS + 1, "regret": mean, "low": mean - half, "high": mean + half})
 

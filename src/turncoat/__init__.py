@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from turncoat._version import __version__
 
 if TYPE_CHECKING:
-    from turncoat import environments
+    from turncoat import environments, errors
     from turncoat.bounds import Bound, theorem_1, theorem_2
-    from turncoat.errors import HorizonWarning, TuningWarning, TurncoatError, TurncoatWarning
+    from turncoat.errors import HorizonError, HorizonWarning, TuningWarning, TurncoatError, TurncoatWarning
     from turncoat.learners import (
         AdaptiveMasterBase,
         ClippedOMD,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "environments": "",
+    "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "errors": "HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "learners": "AdaptiveMasterBase ClippedOMD Exp3 Exp3S Learner MasterBase Uniform restore",
     "play": "play",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -54,6 +54,7 @@ __all__ = [
     "Decision",
     "Exp3",
     "Exp3S",
+    "HorizonError",
     "HorizonWarning",
     "Learner",
     "MasterBase",
@@ -65,6 +66,7 @@ __all__ = [
     "best_switching_losses",
     "best_switching_path",
     "environments",
+    "errors",
     "path_regret",
     "play",
     "restore",
@@ -74,13 +76,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'turncoat' has no attribute {name!r}")
-    module = import_module(f"turncoat.{_HOME_OF[name]}")
-    value = getattr(module, name, module)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for granted
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module 'turncoat' has no attribute {name!r}")
+        module = import_module(f"turncoat.{_HOME_OF[name]}")
+        value = getattr(module, name, module)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -202,6 +202,11 @@ def register_environment(
     _SEE[game] = see or _nothing_seen
 
 
+def is_game(game: Any) -> bool:
+    """Has an environment been registered whose fields are such a NamedTuple?"""
+    return type(game) in _LOSS_OF
+
+
 def ask(state: Any) -> Any:
     """One choice: (index, what the tell needs …). Moves the state's random numbers and nothing else."""
     return _ASK[type(state)](state)

@@ -43,7 +43,7 @@ class StateError(TurncoatError, ValueError):
     """A saved state is damaged, of another kind, or from a newer version."""
 
 
-class TableError(TurncoatError, ValueError):
+class TableError(LossError):
     """A table of losses has the wrong shape or holds a value that is not accepted; row and column are named."""
 
 

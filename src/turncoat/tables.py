@@ -22,6 +22,11 @@ def as_table(losses: ArrayLike) -> NDArray[Any]:
         table = np.asarray(losses)
     except (ValueError, TypeError, OverflowError):  # ragged rows, for one
         table = _objects(losses)
+    if np.ma.is_masked(losses):
+        row, column = np.argwhere(np.ma.getmaskarray(np.ma.asarray(losses)))[0][:2]
+        raise TableError(f"the loss in row {row}, column {column} is masked; {ACCEPTED}")
+    if hasattr(losses, "game"):
+        raise TableError(f"losses are {reprlib.repr(losses)}, an environment: pass what its losses() returns")
     if table.ndim == 0:
         raise TableError(f"losses are {reprlib.repr(losses)}; {ACCEPTED}")
     if table.ndim != 2 or table.size == 0:

@@ -146,8 +146,8 @@ def test_bad_words_are_one_line(words: list[str], named: str) -> None:
 def test_list_names_every_learner(columns: int) -> None:
     done = run("list", columns=columns)
     assert done.exit_code == 0
-    for learner in LEARNERS.values():
-        assert re.search(rf"^ *{learner.__name__}\b", done.output, flags=re.MULTILINE)
+    for name in LEARNERS:
+        assert re.search(rf"^ *{re.escape(name)} ", done.output, flags=re.MULTILINE)
     assert "…" not in done.output
     assert max(map(len, done.output.splitlines())) <= columns
 
@@ -165,7 +165,7 @@ def test_python_dash_m() -> None:
         env={**os.environ, "COLUMNS": "80"},
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "MasterBase" in done.stdout
+    assert "master-base" in done.stdout
 
 
 @pytest.mark.parametrize(("missing", "words"), [("click", ["--help"]), ("rich", ["list"]), ("rich", ["race"])])

@@ -56,6 +56,7 @@ MAKERS: list[tuple[str, Maker]] = [
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE]
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if make is not anytime]
+TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if name != "uniform"]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
 
 

@@ -18,6 +18,7 @@ from tests.contract.makers import (
     MASTERS,
     NEEDS_HORIZON,
     TAKES_HORIZON,
+    TUNED_BY_HORIZON,
     Maker,
     as_master,
     contents,
@@ -281,7 +282,7 @@ def test_a_capped_alpha_is_said_and_nothing_else(K: int, horizon: int) -> None:
     assert learner.view().alpha <= 1 / H
 
 
-@each(TAKES_HORIZON)
+@each(TUNED_BY_HORIZON)
 def test_going_past_the_horizon_is_said_once(make: Maker) -> None:
     """By hand and in a play alike; the warning points at the line that went past."""
     losses = np.full((100, 2), 0.5)
@@ -303,7 +304,7 @@ def test_going_past_the_horizon_is_said_once(make: Maker) -> None:
         observed.observe(0, 0.5, 0.5)
 
 
-@each(TAKES_HORIZON)
+@each(TUNED_BY_HORIZON)
 def test_a_warning_made_an_error_leaves_a_finished_tell(make: Maker) -> None:
     learner, other = make(2, 100, seed=1), make(2, 100, seed=1)
     for one in (learner, other):
@@ -361,3 +362,17 @@ def test_one_seed_is_one_stream(make: Maker) -> None:
 
     assert arms(7) == arms(np.int64(7)) == arms(np.random.SeedSequence(7)) != arms(8)
     assert arms(None) != arms(None)  # 5^60 games; the chance that two agree is far below 1e-12
+
+
+@each(TAKES_HORIZON)
+def test_a_horizon_may_be_typed_as_a_float(make: Maker) -> None:
+    assert make(2, 1e3, seed=1).horizon == 1000
+
+
+@each(MAKERS)
+def test_what_it_was_made_with_cannot_be_assigned(make: Maker) -> None:
+    # An own-feedback master whose feedback was set to "shared" once took rounds decided elsewhere, wrongly.
+    learner = make(2, 100, seed=1)
+    for word in ("horizon", "arms", "loss_range", *learner.options):
+        with pytest.raises(AttributeError):
+            setattr(learner, word, None)

@@ -221,3 +221,22 @@ def test_a_keyboard_interrupt_is_no_reason_to_go_back(monkeypatch: pytest.Monkey
     assert 0 < learner.n_told < 1000
     tc.play(other, losses[: learner.n_told])
     assert contents(learner) == contents(other)
+
+
+def test_masked_tables_environments_and_strangers_are_named() -> None:
+    learner = tc.Exp3(2, seed=1)
+    masked = np.ma.masked_array(np.full((4, 2), 0.5), mask=np.arange(8).reshape(4, 2) == 5)
+    with pytest.raises(TableError, match="row 2, column 1 is masked"):
+        tc.play(learner, masked)
+    with pytest.raises(TableError, match="row 2, column 1 is masked"):
+        tc.best_switching_losses(masked, 1)
+    with pytest.raises(TableError, match=r"an environment: pass what its losses\(\) returns"):
+        tc.best_switching_losses(tc.environments.Table([[0.5, 0.5]]), 1)  # type: ignore[arg-type]
+    with pytest.raises(TableError, match=r"500 arms and the learner 2; accepted is the same \(is the table transposed"):
+        tc.play(learner, np.zeros((2, 500)))
+
+    class Stranger:
+        game, horizon, n_arms = 7, 10, 2
+
+    with pytest.raises(OptionError, match="has a game of type int, which is not registered"):
+        tc.play(learner, Stranger())  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import MAKERS, TAKES_HORIZON, Maker, each, every_learner, loss_at, play_by_hand
+from tests.contract.makers import MAKERS, TUNED_BY_HORIZON, Maker, each, every_learner, loss_at, play_by_hand
 from turncoat.errors import StateError
 
 K = 3
@@ -100,7 +100,7 @@ def test_a_state_is_plain_json_and_says_what_it_is(make: Maker) -> None:
 
 
 @pytest.mark.parametrize("copied", COPIES)
-@each(TAKES_HORIZON)
+@each(TUNED_BY_HORIZON)
 def test_that_the_horizon_is_behind_is_said_once_whatever_is_restored(
     make: Maker, copied: Callable[[tc.Learner], tc.Learner]
 ) -> None:

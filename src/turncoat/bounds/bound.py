@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ class Term(NamedTuple):
     formula: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bound:
     """An upper bound on the expected S-switch regret. `print` it to see where it comes from; `float` is its total."""
 
@@ -49,12 +49,19 @@ class Bound:
     def __float__(self) -> float:
         return self.total
 
+    def __iter__(self) -> Iterator[str]:
+        """The names of the terms."""
+        return (term.name for term in self.terms)
+
     def __getitem__(self, name: str) -> float:
         """The value of the term of this name."""
         for term in self.terms:
             if term.name == name:
                 return term.value
         raise OptionError(f"{name!r} is no term of this bound; its terms are {', '.join(t.name for t in self.terms)}")
+
+    def __repr__(self) -> str:
+        return f"<{self.title}: {self.total:,.2f}>"
 
     def __str__(self) -> str:
         verdict = "vacuous: no regret exceeds 1 a round" if self.vacuous else "not vacuous"

@@ -14,4 +14,5 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name and missing.name.startswith("turncoat"):
             raise
-        sys.exit(f"The turncoat command needs {missing.name}: install it with  pip install 'turncoat[race]'")
+        how = "pip install 'turncoat[race]', or in a clone pip install '.[race]'"
+        sys.exit(f"The turncoat command needs {missing.name}: install it with  {how}")

@@ -8,6 +8,17 @@ from turncoat._version import __version__
 from turncoat.errors import TurncoatError
 
 
+def whole_number(context: click.Context, option: click.Parameter, typed: str) -> int:
+    """A whole number of at least 1; 1e6 is one."""
+    try:
+        number = float(typed) if "e" in typed.lower() else int(typed)
+        if number >= 1 and number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise click.BadParameter(f"{typed!r} is not a whole number of at least 1 (1000, 1_000 or 1e3)")
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="turncoat")
 def turncoat() -> None:
@@ -25,7 +36,14 @@ def turncoat() -> None:
 
 @turncoat.command()
 @click.option("--arms", "n_arms", type=click.IntRange(1), default=5, show_default=True, help="Number of arms, K.")
-@click.option("--horizon", type=click.IntRange(1), default=100_000, show_default=True, help="Number of rounds, T.")
+@click.option(
+    "--horizon",
+    callback=whole_number,
+    default="100000",
+    metavar="INTEGER",
+    show_default=True,
+    help="Number of rounds, T.",
+)
 @click.option("--switches", type=click.IntRange(0), default=4, show_default=True, help="Switches of the best arm, S.")
 @click.option(
     "--gap", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="How much better the best arm is."
@@ -36,7 +54,7 @@ def race(n_arms: int, horizon: int, switches: int, gap: float, seeds: int, seed:
     """Race every learner over the same games and print a leaderboard.
 
     The game has 0/1 losses; one arm is better than the others by GAP in mean, and S times the lead passes to another
-    arm. Regret is the mean loss above the path that always plays the best arm.
+    arm. Regret is the expected loss above that of the path that always plays the best arm.
     """
     if switches >= horizon or (n_arms == 1 and switches):
         raise click.UsageError(f"--switches is {switches}; accepted are 0 to horizon - 1 (0 with a single arm)")

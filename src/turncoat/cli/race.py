@@ -24,6 +24,8 @@ def run_race(n_arms: int, horizon: int, n_switches: int, gap: float, n_seeds: in
     def environment(stream: np.random.SeedSequence) -> Piecewise:
         return Piecewise(n_arms, horizon, n_switches, gap=gap, seed=stream)
 
+    if not console.is_terminal:
+        console.print("compiling what is not on disk yet, then racing")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with warnings.catch_warnings(record=True) as noted, Progress(*columns, console=console, transient=True) as progress:
         warnings.simplefilter("always", TuningWarning)
@@ -37,10 +39,12 @@ def run_race(n_arms: int, horizon: int, n_switches: int, gap: float, n_seeds: in
         )
     for text in sorted({str(note.message) for note in noted}):
         console.print(f"note: {text}", style="yellow")
-    title = f"{n_arms} arms, {horizon:,} rounds, {n_switches} switches, gap {gap:g}, {n_seeds} seeds"
+    seeds = f"{n_seeds} seeds" if n_seeds > 1 else "1 seed"
+    title = f"{n_arms} arms, {horizon:,} rounds, {n_switches} switches, gap {gap:g}, {seeds}"
     console.print(board(leaderboard(results), title))
-    console.print("regret: mean loss above the planted path, with a 95 % interval over seeds; lower is better")
-    console.print(f"vs L*(S): loss above the best path with S = {n_switches} switches in hindsight")
+    interval = ", with a 95 % interval over seeds" if n_seeds > 1 else ""
+    console.print(f"regret: expected loss (noise taken out) above the planted path{interval}; lower is better")
+    console.print(f"vs L*(S): realised loss above that of the best path with S = {n_switches} switches in hindsight")
     console.print(f"finished in {time.perf_counter() - began:.1f} s")
 
 
@@ -48,7 +52,7 @@ def board(results: list[Standing], title: str) -> Table:
     """The leaderboard as a table."""
     table = Table(title=title)
     table.add_column("#", justify="right")
-    table.add_column("learner")
+    table.add_column("learner", overflow="fold")
     table.add_column("regret", justify="right")
     table.add_column("vs L*(S)", justify="right")
     table.add_column("ns/round", justify="right")

@@ -13,9 +13,9 @@ def show_learners() -> None:
     """Print one line a learner."""
     table = Table(title="Learners", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for column in ("learner", "T", "S", "regret", "cost"):
-        table.add_column(column, no_wrap=True)
-    for learner in LEARNERS.values():
-        table.add_row(learner.__name__, *learner.facts)
+        table.add_column(column, overflow="fold")
+    for name, learner in LEARNERS.items():
+        table.add_row(name, *learner.facts)
     console = Console()
     console.print(table)
     console.print("K arms, T rounds, S switches of the path to compare with; H, about ln T, the number of bases.")

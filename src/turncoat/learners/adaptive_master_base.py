@@ -40,7 +40,17 @@ from turncoat.learners.bases import Bases, mixture, view_bases
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.inputs import parse_word
 from turncoat.learners.learner import CLOCK, HEAD, Facts, Served
-from turncoat.learners.master import Choice, Master, choose, is_possible, learn_own, learn_shared, soften
+from turncoat.learners.master import (
+    Choice,
+    Feedback,
+    Master,
+    Projection,
+    choose,
+    is_possible,
+    learn_own,
+    learn_shared,
+    soften,
+)
 from turncoat.mirror.log_barrier import step_dense, step_one_hot
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
@@ -159,10 +169,17 @@ register_learner(AdaptiveMasterBaseState, ask=ask, tell=tell)
 
 
 class AdaptiveMasterBase(Master):
-    """Algorithm 2: tracks an unknown number of switches, adapting to variance; needs T."""
+    """Algorithm 2 of Kim & Yun: follows a best arm that changes an unknown number of times, with adaptive rates.
+
+    `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
+    lowest and highest loss that can be told. `feedback`: "own" (the paper: only the base that decided learns) or
+    "shared" (every base learns from every round: less regret, more time). `projection`: "exact", or "mixing" (the
+    paper's remark; no guarantee). `rate`: the master's first rate, the "paper"'s, or the smaller one its "theorem"
+    needs. The rule and its guarantee: help("turncoat.learners.adaptive_master_base").
+    """
 
     name = "adaptive-master-base"
-    facts = Facts("needed", "unknown", "min(√(SKTρ), S√(KT))", "H + log K")
+    facts = Facts("needed", "unknown", "SK√T, or S√(KT)", "H + log K")
     options = ("feedback", "projection", "rate")
     _view = staticmethod(view)
     _ask = staticmethod(ask_flat)
@@ -176,12 +193,12 @@ class AdaptiveMasterBase(Master):
         *,
         seed: Seed = None,
         loss_range: Sequence[float] = (0.0, 1.0),
-        feedback: str = "own",
-        projection: str = "exact",
+        feedback: Feedback = "own",
+        projection: Projection = "exact",
         rate: paper.Rate = "paper",
     ) -> None:
         parse_word("rate", rate, RATES)
-        self.rate = rate
+        self._rate = rate
         super().__init__(arms, horizon, seed, loss_range, feedback, projection)
         K, T = self.n_arms, int(self.horizon or 1)
         numbers = [paper.floor_2(T), paper.base_floor(T, K), paper.growth_2(T)]
@@ -190,6 +207,11 @@ class AdaptiveMasterBase(Master):
         state.rho[:] = paper.first_rho_2(T)
         state.first[:] = [paper.base_rate_2(h, T, K, 1.0) for h in self._candidates]
         state.xi[:] = state.first / np.sqrt(state.rho)
+
+    @property
+    def rate(self) -> paper.Rate:
+        """Which first learning rate the master took: the "paper"'s, or its "theorem"'s."""
+        return self._rate
 
     @property
     def rho(self) -> Vector:

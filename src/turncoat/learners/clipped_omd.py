@@ -117,10 +117,15 @@ register_learner(ClippedOMDState, ask=ask, tell=tell)
 
 
 class ClippedOMD(Learner):
-    """Clipped mirror descent: needs T, takes S. The simplest learner that follows a changing best arm."""
+    """Clipped mirror descent: the simplest learner that follows a changing best arm, and the best of those told S.
+
+    `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
+    lowest and highest loss that can be told. `n_switches`: S, how often the best arm changes; None is tuned as for 1.
+    The rule and its guarantee: help("turncoat.learners.clipped_omd").
+    """
 
     name = "clipped-omd"
-    facts = Facts("needed", "wanted", "√(SKT)", "log K")
+    facts = Facts("needed", "wanted", "√(SKT), or S√(KT)", "log K")
     options = ("n_switches",)
     _view = staticmethod(view)
     _ask = staticmethod(ask_flat)
@@ -136,9 +141,14 @@ class ClippedOMD(Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
         n_switches: int | None = None,
     ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, anytime=False)
+        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self.n_switches = parse_switches(n_switches, T)
-        xi = learning_rate(T, K, 1 if self.n_switches is None else self.n_switches)
+        self._n_switches = parse_switches(n_switches, T)
+        xi = learning_rate(T, K, 1 if self._n_switches is None else self._n_switches)
         self._start([K, xi, paper.base_floor(T, K)], n_more=tree_size(K))
         fill(self.view().tree, K, 1.0)
+
+    @property
+    def n_switches(self) -> int | None:
+        """S, the number of switches it was told; None if it was not."""
+        return self._n_switches

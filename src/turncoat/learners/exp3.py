@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
+Form: TypeAlias = Literal["loss", "gain"]
 FORMS = ("loss", "gain")
 LARGEST_EXPONENT = 100.0
 
@@ -152,7 +153,12 @@ register_learner(Exp3State, ask=ask, tell=tell)
 
 
 class Exp3(Learner):
-    """EXP3 for a fixed best arm: `form` "loss" (T optional) or "gain" (the original; needs T)."""
+    """EXP3: exponential weights, for a best arm that stays the same.
+
+    `arms`: a count, or distinct labels. `horizon`: the number of rounds T; the "loss" form goes without. `seed`: one
+    seed, one run. `loss_range`: the lowest and highest loss that can be told. `form`: "loss" (the modern one) or "gain"
+    (the original, with explicit exploration). The rule and its guarantee: help("turncoat.learners.exp3").
+    """
 
     name = "exp3"
     facts = Facts("optional", "S = 0 only", "√(KT)", "log K")
@@ -169,12 +175,19 @@ class Exp3(Learner):
         *,
         seed: Seed = None,
         loss_range: Sequence[float] = (0.0, 1.0),
-        form: str = "loss",
+        form: Form = "loss",
     ) -> None:
-        self.form = parse_word("form", form, FORMS)
-        super().__init__(arms, horizon, seed, loss_range, anytime=form == "loss")
+        parse_word("form", form, FORMS)
+        self._form = form
+        needed_by = 'Exp3(form="gain")' if form == "gain" else None
+        super().__init__(arms, horizon, seed, loss_range, needed_by=needed_by)
         K, T = self.n_arms, self.horizon
         eta = loss_rate(T, K) if form == "loss" and T is not None else 0.0
         gamma = gain_exploration(T, K) if form == "gain" and T is not None else 0.0
         self._start([K, form == "gain", eta, gamma], n_more=2 * K + tree_size(K))
         fill(self.view().tree, K, 1.0)
+
+    @property
+    def form(self) -> Form:
+        """Which rule it plays: "loss" or "gain"."""
+        return self._form

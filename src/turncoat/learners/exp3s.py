@@ -151,7 +151,12 @@ register_learner(Exp3SState, ask=ask, tell=tell)
 
 
 class Exp3S(Learner):
-    """EXP3.S for a changing best arm: needs T; tuned for S if `n_switches` is given, S-free otherwise."""
+    """EXP3.S: EXP3 that shares a little weight with every arm, for a best arm that changes.
+
+    `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
+    lowest and highest loss that can be told. `n_switches`: S, how often the best arm changes; None for the tuning that
+    does without. The rule and its guarantee: help("turncoat.learners.exp3s").
+    """
 
     name = "exp3.s"
     facts = Facts("needed", "optional", "√(SKT), or S√(KT)", "log K")
@@ -170,8 +175,13 @@ class Exp3S(Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
         n_switches: int | None = None,
     ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, anytime=False)
+        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self.n_switches = parse_switches(n_switches, T)
-        self._start([K, exploration(T, K, self.n_switches), sharing(T)], n_more=1 + tree_size(K))
+        self._n_switches = parse_switches(n_switches, T)
+        self._start([K, exploration(T, K, self._n_switches), sharing(T)], n_more=1 + tree_size(K))
         self.view().offset[0] = 1.0
+
+    @property
+    def n_switches(self) -> int | None:
+        """S, the number of switches it was told; None if it was not."""
+        return self._n_switches

@@ -41,12 +41,14 @@ def parse_arms(arms: int | Sequence[Label]) -> list[Label]:
     return labels
 
 
-def parse_horizon(horizon: int | None, *, needed_by: str | None) -> int | None:
+def parse_horizon(horizon: float | None, *, needed_by: str | None) -> int | None:
     """The number of rounds, or None where the learner has an anytime form."""
     if horizon is None:
         if needed_by is not None:
             raise HorizonError(f"{needed_by} has no anytime form: give horizon, the number of rounds, at least 1")
         return None
+    if isinstance(horizon, float) and horizon.is_integer():  # 1e6 is what people type
+        horizon = int(horizon)
     if not is_whole(horizon) or not 1 <= horizon <= MOST_ROUNDS:
         raise HorizonError(f"horizon is {horizon!r}; accepted is a whole number of rounds, from 1 to 2**53")
     return int(horizon)

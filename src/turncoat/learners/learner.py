@@ -64,13 +64,19 @@ class Learner:
     _ask: ClassVar[Callable[..., Any]]
     _tell: ClassVar[Callable[..., int]]
     _probabilities: ClassVar[Callable[..., None]]
+    _has_bases: ClassVar[bool] = False  # a master's tell needs the base and its probabilities too
 
     def __init__(
-        self, arms: int | Sequence[Label], horizon: int | None, seed: Seed, loss_range: Sequence[float], anytime: bool
+        self,
+        arms: int | Sequence[Label],
+        horizon: int | None,
+        seed: Seed,
+        loss_range: Sequence[float],
+        needed_by: str | None,
     ) -> None:
-        """Check what all learners share. A subclass then calls `_start` with its own numbers."""
+        # Checks what all learners share (needed_by: who needs a horizon). A subclass then calls `_start`.
         self._labels = parse_arms(arms)
-        self.horizon = parse_horizon(horizon, needed_by=None if anytime else type(self).__name__)
+        self._horizon = parse_horizon(horizon, needed_by=needed_by)
         self._low, self._high = parse_range(loss_range)
         self._unit = (self._low, self._high) == (0.0, 1.0)
         self._words = seed_words(seed)
@@ -102,6 +108,11 @@ class Learner:
     def n_arms(self) -> int:
         """How many arms there are."""
         return len(self._labels)
+
+    @property
+    def horizon(self) -> int | None:
+        """T, the number of rounds it is tuned for; None where it needs none."""
+        return self._horizon
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -161,13 +172,12 @@ class Learner:
             loss = unit_loss(loss, reward, self._low, self._high)
         elif not 0.0 <= loss <= 1.0:
             raise LossError(f"loss is {loss!r}; accepted are numbers from 0.0 to 1.0 (see loss_range)")
-        try:
-            if base is None:
-                clock = self._tell(self._buffer, index, loss, q)
-            else:
-                clock = self._tell(self._buffer, index, loss, q, base, p_master, p_base)
-        except Exception as refused:  # kernels raise nothing themselves: an argument was of the wrong type
-            raise self._altered(decision) from refused
+        if base is None and not self._has_bases and _is_exact(index, q):
+            clock = self._tell(self._buffer, index, loss, q)
+        elif self._has_bases and _is_exact(index, q) and _is_exact(base, p_master) and isinstance(p_base, float):
+            clock = self._tell(self._buffer, index, loss, q, base, p_master, p_base)
+        else:
+            clock = -1
         if clock < 0:
             raise self._altered(decision)
         self._outstanding.discard(number)
@@ -209,7 +219,7 @@ class Learner:
         """Why this decision cannot be told or forgotten."""
         if type(decision) is not Decision:
             return DecisionTypeError(
-                f"{decision!r} ({type(decision).__name__}) is not a Decision: tell what ask returned"
+                f"{decision!r} ({type(decision).__name__}) is not a Decision: accepted is what ask returned"
             )
         if decision.learner != self._token:
             return DecisionError(f"{decision!r} was made by another learner")
@@ -268,7 +278,7 @@ class Learner:
         buffer = unpacked(state["buffer"], "<f8").astype(np.float64)
         fresh = learner._buffer[learner._constants]
         if buffer.size != learner._buffer.size or not np.allclose(buffer[learner._constants], fresh, rtol=1e-9, atol=0):
-            raise StateError(f"the state's buffer does not fit a {cls.__name__} over {learner.n_arms} arms")
+            raise StateError(f"the state's buffer does not fit {cls.__name__} over {learner.n_arms} arms")
         learner._buffer = buffer
         if wrong := problem(learner.view(), learner.n_arms):
             raise StateError(f"the state's buffer is damaged: {wrong}")
@@ -282,3 +292,8 @@ class Learner:
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, Any]]]:
         return type(self)._from_state, (self.state(),)
+
+
+def _is_exact(index: Any, probability: Any) -> bool:
+    """Are they what an ask returns, an int below any machine's limit and a float, so that compiled code takes them?"""
+    return index.__class__ is int and -1 < index < 2**53 and isinstance(probability, float)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from turncoat.learners.learner import Learner
 from turncoat.rng import uniform
 from turncoat.types import Label, Matrix, Seed, Vector
 
+Feedback: TypeAlias = Literal["own", "shared"]
+Projection: TypeAlias = Literal["exact", "mixing"]
 FEEDBACKS = ("own", "shared")
 PROJECTIONS = ("exact", "mixing")
 
@@ -79,19 +81,21 @@ def is_possible(state: Any, choice: Choice) -> bool:
 class Master(Learner):
     """A learner that chooses among bases, each tuned to a candidate number of switches."""
 
+    _has_bases = True
+
     def __init__(
         self,
         arms: int | Sequence[Label],
         horizon: int | None,
         seed: Seed,
         loss_range: Sequence[float],
-        feedback: str,
-        projection: str,
+        feedback: Feedback,
+        projection: Projection,
     ) -> None:
-        """Check the words both masters share."""
-        self.feedback = parse_word("feedback", feedback, FEEDBACKS)
-        self.projection = parse_word("projection", projection, PROJECTIONS)
-        super().__init__(arms, horizon, seed, loss_range, anytime=False)
+        parse_word("feedback", feedback, FEEDBACKS)
+        parse_word("projection", projection, PROJECTIONS)
+        self._feedback, self._projection = feedback, projection
+        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         self._candidates = paper.candidates(int(self.horizon or 1))
 
     def _start_master(self, numbers: Sequence[float], n_vectors: int) -> Any:
@@ -109,6 +113,16 @@ class Master(Learner):
         if self.feedback == "own":
             raise self._no_observe('own feedback needs the base that decided; use feedback="shared"')
         return self._tell(self._buffer, index, loss, propensity, 0, 1.0, 1.0)
+
+    @property
+    def feedback(self) -> Feedback:
+        """Who learns from a round: the base that decided ("own"), or every base ("shared")."""
+        return self._feedback
+
+    @property
+    def projection(self) -> Projection:
+        """How distributions are kept off zero: "exact", or by "mixing"."""
+        return self._projection
 
     @property
     def candidates(self) -> Vector:

@@ -39,7 +39,17 @@ from turncoat.errors import TuningWarning
 from turncoat.learners.bases import Bases, mixture, view_bases
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.learner import CLOCK, HEAD, Facts, Served
-from turncoat.learners.master import Choice, Master, choose, is_possible, learn_own, learn_shared, soften
+from turncoat.learners.master import (
+    Choice,
+    Feedback,
+    Master,
+    Projection,
+    choose,
+    is_possible,
+    learn_own,
+    learn_shared,
+    soften,
+)
 from turncoat.mirror.entropy import step_dense, step_one_hot
 from turncoat.mirror.softmax import softmax
 from turncoat.types import Ints, Label, Seed, Vector, Words
@@ -162,7 +172,13 @@ register_learner(MasterBaseState, ask=ask, tell=tell)
 
 
 class MasterBase(Master):
-    """Algorithm 1: tracks an unknown number of switches; needs T."""
+    """Algorithm 1 of Kim & Yun: follows a best arm that changes an unknown number of times.
+
+    `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
+    lowest and highest loss that can be told. `feedback`: "own" (the paper: only the base that decided learns) or
+    "shared" (every base learns from every round: less regret, more time). `projection`: "exact", or "mixing" (the
+    paper's remark; no guarantee). The rule and its guarantee: help("turncoat.learners.master_base").
+    """
 
     name = "master-base"
     facts = Facts("needed", "unknown", "√S · K^⅓ · T^⅔", "H + log K")
@@ -179,8 +195,8 @@ class MasterBase(Master):
         *,
         seed: Seed = None,
         loss_range: Sequence[float] = (0.0, 1.0),
-        feedback: str = "own",
-        projection: str = "exact",
+        feedback: Feedback = "own",
+        projection: Projection = "exact",
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, feedback, projection)
         K, T = self.n_arms, int(self.horizon or 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 from turncoat.errors import StateError, TurncoatError
@@ -21,7 +22,10 @@ LEARNERS: dict[str, type[Learner]] = {
 def restore(state: dict[str, Any]) -> Learner:
     """The learner whose `state()` this is. It goes on identically: random numbers, outstanding decisions and all."""
     if not isinstance(state, dict):
-        raise StateError(f"{state!r} is not a state: accepted is the dict that a learner's state() returned")
+        hint = " (did you forget json.loads?)" if isinstance(state, str | bytes) else ""
+        raise StateError(
+            f"{reprlib.repr(state)} is not a state: accepted is the dict that a learner's state() returned{hint}"
+        )
     written = state.get("format")
     if not isinstance(written, int) or isinstance(written, bool) or written < 1:
         raise StateError(f"the state's format is {written!r}; accepted are whole numbers from 1 to {STATE_FORMAT}")

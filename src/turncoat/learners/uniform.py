@@ -12,6 +12,7 @@ bandit problem", SIAM J. Comput. 32 (2002), played alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -77,7 +78,11 @@ register_learner(UniformState, ask=ask, tell=tell)
 
 
 class Uniform(Learner):
-    """Every arm with equal probability: needs nothing, learns nothing."""
+    """Every arm with equal probability: needs nothing, learns nothing. The yardstick for what learning is worth.
+
+    `arms`: a count, or distinct labels. `horizon`: taken like every learner's, and not used. `seed`: one seed, one run.
+    `loss_range`: the lowest and highest loss that can be told.
+    """
 
     name = "uniform"
     facts = Facts("unused", "unused", "none", "1")
@@ -94,5 +99,8 @@ class Uniform(Learner):
         seed: Seed = None,
         loss_range: Sequence[float] = (0.0, 1.0),
     ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, anytime=True)
+        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
         self._start([self.n_arms], n_more=0)
+
+    def _settle(self) -> None:
+        self._warn_after = math.inf  # nothing in it depends on the horizon

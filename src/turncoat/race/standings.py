@@ -35,9 +35,28 @@ class Standing(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half of a 95 % interval for the mean, by the normal approximation; NaN for a single seed."""
+        """Half of Student's 95 % interval for the mean; NaN for a single seed."""
         n = len(self.pseudo_regret)
-        return float(1.96 * self.pseudo_regret.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
+        return student_975(n - 1) * float(self.pseudo_regret.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+
+
+def student_975(freedom: int) -> float:
+    """The 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, within 0.1 % beyond.
+
+    The expansion in 1/freedom is that of G. W. Hill, "Algorithm 396: Student's t-quantiles", Comm. ACM 13 (1970).
+    """
+    if freedom == 1:
+        return math.tan(0.475 * math.pi)
+    if freedom == 2:
+        return 0.95 * math.sqrt(2.0 / (1.0 - 0.95**2))
+    z = 1.959963984540054
+    terms = (
+        (z**3 + z) / 4.0,
+        (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0,
+        (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0,
+        (79.0 * z**9 + 776.0 * z**7 + 1482.0 * z**5 - 1920.0 * z**3 - 945.0 * z) / 92160.0,
+    )
+    return z + math.fsum(term / freedom ** (i + 1) for i, term in enumerate(terms))
 
 
 def standings(
@@ -51,6 +70,8 @@ def standings(
     pseudo = {name: np.empty(n_seeds) for name in makers}
     exact = {name: np.empty(n_seeds) for name in makers}
     fastest = dict.fromkeys(makers, math.inf)
+    for make in makers.values():  # compile first, so that no clock sees it
+        play(make(2, 1000, seed=0, n_switches=0), Piecewise(2, 1, 0))
     for i in range(n_seeds):
         game = environment(np.random.SeedSequence(seed, spawn_key=(i, 0)))
         losses, S = game.losses(), game.n_switches
