@@ -48,6 +48,7 @@ from turncoat.types import Ints, Label, Seed, Vector, Words
 Form: TypeAlias = Literal["loss", "gain"]
 FORMS = ("loss", "gain")
 LARGEST_EXPONENT = 100.0
+SMALLEST_SERVED = 1e-300  # a draw of exactly 0 can meet a weight that is 0 as a share of the total
 
 
 def loss_rate(T: int, K: int) -> float:
@@ -105,7 +106,7 @@ def ask(state: Exp3State) -> tuple[int, float]:
         arm = min(int(uniform(state.rng) * K), K - 1)
     else:
         arm = find(state.tree, K, uniform(state.rng) * total(state.tree, K))
-    return arm, probability(state, arm)
+    return arm, max(probability(state, arm), SMALLEST_SERVED)
 
 
 @jit_rule

@@ -51,14 +51,17 @@ from turncoat.learners.master import (
     soften,
 )
 from turncoat.mirror.entropy import step_dense, step_one_hot
-from turncoat.mirror.softmax import softmax
+from turncoat.mirror.softmax import add, softmax
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 N_NUMBERS = 6
 
 
 class MasterBaseState(NamedTuple):
-    """`inner` is what the master's step acts on and `p` what is served: one and the same array unless mixing."""
+    """`inner` is what the master's step acts on and `p` what is served: one and the same array unless mixing.
+
+    `scores` are the master's under mixing: H sums, then their H remainders.
+    """
 
     rng: Words
     clock: Ints
@@ -89,8 +92,8 @@ def view(buffer: Vector) -> MasterBaseState:
         vectors[2 * H : 3 * H],
         vectors[3 * H : 4 * H] if mixing else vectors[2 * H : 3 * H],
         vectors[4 * H : 5 * H],
-        vectors[5 * H : 6 * H],
-        view_bases(vectors[6 * H :], H, K, buffer[HEAD + 5], mixing),
+        vectors[5 * H : 7 * H],
+        view_bases(vectors[7 * H :], H, K, buffer[HEAD + 5], mixing),
     )
 
 
@@ -122,7 +125,7 @@ def tell(state: MasterBaseState, choice: Choice, loss: float) -> None:
 def step_master_one_hot(state: MasterBaseState, h: int, x: float) -> None:
     """(2), when only base h is charged."""
     if state.bases.mixing:
-        state.scores[h] += x
+        add(state.scores, state.p.size, h, x)
         softmax(state.scores, state.inner)
         soften(state)
     else:
@@ -133,8 +136,9 @@ def step_master_one_hot(state: MasterBaseState, h: int, x: float) -> None:
 def step_master_dense(state: MasterBaseState) -> None:
     """(2), when every base is charged."""
     if state.bases.mixing:
+        least = state.charges.min()  # what all are charged alike moves nothing
         for i in range(state.p.size):
-            state.scores[i] += state.charges[i]
+            add(state.scores, state.p.size, i, state.charges[i] - least)
         softmax(state.scores, state.inner)
         soften(state)
     else:
@@ -204,6 +208,6 @@ class MasterBase(Master):
         if capped:
             text = f"alpha of Algorithm 1 exceeds 1/H at horizon {T} with {K} arms; using 1/(2H) = {alpha:.4g} instead"
             warnings.warn(text, TuningWarning, stacklevel=2)
-        state: Any = self._start_master([alpha, paper.base_floor(T, K)], n_vectors=6)
+        state: Any = self._start_master([alpha, paper.base_floor(T, K)], n_vectors=7)
         state.eta[:] = paper.master_rate_1(T)
         state.xi[:] = [paper.base_rate_1(h, T, K) for h in self._candidates]

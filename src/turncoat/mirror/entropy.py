@@ -28,6 +28,9 @@ LARGEST_TOTAL = 1e150
 @jit
 def step_one_hot(p: Vector, a: int, x: float, floor: float) -> None:
     """Charge coordinate a of the distribution p with x ≥ 0, in place."""
+    if p[a] <= floor:
+        p[a] = floor  # it can sink no further
+        return
     rest = 0.0
     for i in range(p.size):
         if i != a:

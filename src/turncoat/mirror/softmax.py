@@ -79,12 +79,11 @@ def weigh(scores: Vector, rate: float, tree: Vector, K: int) -> None:
 @jit
 def softmax(scores: Vector, p: Vector) -> None:
     """p = exp(-score), normalised: the distribution itself, for the few coordinates of a master."""
-    lowest = scores[0]
-    for i in range(1, scores.size):
-        lowest = min(lowest, scores[i])
+    H = p.size
+    best = smallest(scores, H)
     weight = 0.0
-    for i in range(scores.size):
-        p[i] = math.exp(lowest - scores[i])
-        weight += p[i]
-    for i in range(scores.size):
-        p[i] /= weight
+    for h in range(H):
+        p[h] = math.exp(-((scores[h] - scores[best]) + (scores[H + h] - scores[H + best])))
+        weight += p[h]
+    for h in range(H):
+        p[h] /= weight

@@ -11,7 +11,8 @@ more than half of it the pool doubles. So a sweep is paid for by the nodes made 
 
 Memory: an end at s has at most s nodes behind it, so at most K·S·(S + 1)/2 nodes are live, whatever T is, and chains
 that share their past make it far fewer: about 1,200 at K = 10, S = 50, T = 100,000, where a table of all choices has
-5e7 entries. The pool never has more than four times as many places as there were live nodes, or its first size.
+5e7 entries. That is for S far below T: when S is a good part of T, live nodes grow like S² (2 GB at T = 16,000,
+S = 8,000). The pool never has more than four times as many places as there were live nodes, or its first size.
 
 Ties: a sequence stays where it is unless a switch is strictly better. Cost: K·(S + 1) cells a round. Where all
 sequences are allowed, S >= T - 1, there is nothing to find: the first least arm of each round is one.
