@@ -35,6 +35,7 @@ CLOCK = N_WORDS
 HEAD = CLOCK + 1  # where a learner's own numbers begin
 
 STATE_FORMAT = 1
+_MOST_BASES = 2**31  # far above any; what compiled code is handed must fit its integers
 
 _SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any damage worth the name
 
@@ -172,12 +173,13 @@ class Learner:
             loss = unit_loss(loss, reward, self._low, self._high)
         elif not 0.0 <= loss <= 1.0:
             raise LossError(f"loss is {loss!r}; accepted are numbers from 0.0 to 1.0 (see loss_range)")
-        if base is None and not self._has_bases and _is_exact(index, q):
-            clock = self._tell(self._buffer, index, loss, q)
-        elif self._has_bases and _is_exact(index, q) and _is_exact(base, p_master) and isinstance(p_base, float):
-            clock = self._tell(self._buffer, index, loss, q, base, p_master, p_base)
-        else:
-            clock = -1
+        clock = -1
+        if index.__class__ is int and -1 < index < len(self._labels) and isinstance(q, float):
+            if not self._has_bases:
+                clock = self._tell(self._buffer, index, loss, q) if base is None else -1
+            elif isinstance(base, int) and isinstance(p_master, float) and isinstance(p_base, float):
+                base = base if -1 < base < _MOST_BASES else _MOST_BASES  # which no learner has
+                clock = self._tell(self._buffer, index, loss, q, base, p_master, p_base)
         if clock < 0:
             raise self._altered(decision)
         self._outstanding.discard(number)
@@ -292,8 +294,3 @@ class Learner:
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, Any]]]:
         return type(self)._from_state, (self.state(),)
-
-
-def _is_exact(index: Any, probability: Any) -> bool:
-    """Are they what an ask returns, an int below any machine's limit and a float, so that compiled code takes them?"""
-    return index.__class__ is int and -1 < index < 2**53 and isinstance(probability, float)
