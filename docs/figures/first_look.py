@@ -14,7 +14,7 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Piecewise
-from turncoat.race.standings import student_975
+from turncoat.race.statistics import means
 
 K, T, S, GAP = 5, 100_000, 4, 0.3
 N_SEEDS = 20
@@ -42,9 +42,8 @@ def regrets(make: object) -> pl.DataFrame:
         played = tc.play(make(seed), GAME)  # type: ignore[operator]
         runs.append(np.cumsum(GAME.mean_losses(played) - best)[CHECKPOINTS])
     table = np.array(runs)
-    half = student_975(N_SEEDS - 1) * table.std(axis=0, ddof=1) / np.sqrt(N_SEEDS)
-    mean = table.mean(axis=0)
-    return pl.DataFrame({"round": CHECKPOINTS + 1, "regret": mean, "low": mean - half, "high": mean + half})
+    mean = means(table.T)
+    return pl.DataFrame({"round": CHECKPOINTS + 1, "regret": mean.value, "low": mean.low, "high": mean.high})
 
 
 def spread(heights: list[float], gap: float) -> list[float]:

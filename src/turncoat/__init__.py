@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         restore,
     )
     from turncoat.play import play
+    from turncoat.race import Result, race, told
     from turncoat.regret import best_switching_losses, best_switching_path, path_regret, switching_regret
     from turncoat.types import Decision
 
@@ -42,6 +43,7 @@ _HOME = {
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdaptiveMasterBase ClippedOMD Exp3 Exp3S Learner MasterBase Uniform restore",
     "play": "play",
+    "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
 }
@@ -58,6 +60,7 @@ __all__ = [
     "HorizonWarning",
     "Learner",
     "MasterBase",
+    "Result",
     "TuningWarning",
     "TurncoatError",
     "TurncoatWarning",
@@ -69,10 +72,12 @@ __all__ = [
     "errors",
     "path_regret",
     "play",
+    "race",
     "restore",
     "switching_regret",
     "theorem_1",
     "theorem_2",
+    "told",
 ]
 
 
@@ -92,7 +97,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `play` the function: importing the module of that name would put the module in its place."""
+    """Keeps `play` and `race` the functions: importing a module of that name would put the module in its place."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and hasattr(value, name)):

@@ -47,6 +47,10 @@ class TableError(LossError):
     """A table of losses has the wrong shape or holds a value that is not accepted; row and column are named."""
 
 
+class RaceError(TurncoatError, RuntimeError):
+    """A race could not go on, or there is none to load; what was saved before is intact."""
+
+
 class MissingPackageError(TurncoatError, ImportError):
     """A package that this needs is not installed; the message says how to get it."""
 

@@ -1,44 +1,71 @@
 """play: the one compiled loop in which a learner meets an environment.
 
 The loop calls the same kernels as `ask` and `tell`, with the same random numbers, so the arms are those of asking and
-telling by hand. It runs in blocks of rounds, so that Ctrl-C is heard between them.
+telling by hand. It runs in blocks of rounds, so that Ctrl-C is heard between them. What it writes down is up to its
+caller: the arm of every round for `play`, running totals for a race. Totals are added up round by round, so they are
+the same to the last bit whatever the blocks are.
 """
 
 from __future__ import annotations
 
 import reprlib
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import ask, borrow, is_game, jit_game, loss_of, see, tell
+from turncoat._jit import ask, borrow, is_game, jit_game, loss_of, mean_of, see, tell
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.learners.learner import Learner
-from turncoat.types import Ints
+from turncoat.types import Ints, Vector
 
 _FIRST_BLOCK = 256
 _BLOCK_SECONDS = 0.05  # how long Ctrl-C may wait
 
 
+class Notes(NamedTuple):
+    """What the loop writes down. `played` or `counts` may be empty: then it leaves them out, and the sums with counts.
+
+    A round whose loss is outside the range is neither told nor counted.
+    """
+
+    played: Ints  # (T,) the arm of every round
+    counts: Ints  # (K,) how often each arm was played
+    sums: Vector  # (2,) the losses of the arms played, and their mean losses
+    refused: Ints  # (1,) the arm whose loss was outside the range
+
+
 @jit_game
-def run(state: Any, game: Any, played: Ints, first: int, stop: int, low: float, high: float) -> int:
-    """Play rounds first … stop - 1. Returns stop, or the round whose loss is outside the range, told no more."""
+def run(state: Any, game: Any, notes: Notes, first: int, stop: int, low: float, high: float) -> int:
+    """Play rounds first … stop - 1. Returns stop, or the round whose loss is outside the range."""
     state = borrow(state)
     game = borrow(game)
+    played, counts, sums, refused = borrow(notes)
     for t in range(first, stop):
         choice = ask(state)
         arm = choice[0]
-        played[t] = arm
+        if played.size > 0:
+            played[t] = arm
         loss = loss_of(game, t, arm)
         if not low <= loss <= high:
+            refused[0] = arm
             return t
+        if counts.size > 0:
+            counts[arm] += 1
+            sums[0] += loss
+            sums[1] += mean_of(game, t, arm)
         tell(state, choice, (loss - low) / (high - low))
         see(game, t, arm)
     return stop
+
+
+def blank_notes(n_rounds: int, n_arms: int) -> Notes:
+    """Notes of the arms of so many rounds, and of totals over so many arms; 0 for what is not wanted."""
+    played, counts, refused = (np.zeros(n, dtype=np.int64) for n in (n_rounds, n_arms, 1))
+    return Notes(played, counts, np.zeros(2), refused)
 
 
 def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
@@ -58,19 +85,19 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
         hint = " (is the table transposed?)" if horizon == learner.n_arms else ""
         raise TableError(f"the losses have {n_arms} arms and the learner {learner.n_arms}; accepted is the same{hint}")
     low, high = learner.loss_range
-    played = np.empty(horizon, dtype=np.int64)
+    notes = blank_notes(horizon, 0)
     state = learner.view()
     with learner.whole_game():
         t, block = 0, _FIRST_BLOCK
         while t < horizon:
             stop = min(t + block, horizon)
             began = time.perf_counter()
-            reached = run(state, game, played, t, stop, low, high)
+            reached = run(state, game, notes, t, stop, low, high)
             if reached < stop:
-                raise _bad_loss(losses, game, reached, int(played[reached]), low, high)
+                raise bad_loss(losses, game, reached, int(notes.refused[0]), low, high)
             block = 2 * block if time.perf_counter() - began < _BLOCK_SECONDS / 2 else block
             t = stop
-    return played
+    return notes.played
 
 
 def _game(losses: Any) -> tuple[Any, int, int]:
@@ -87,7 +114,8 @@ def _game(losses: Any) -> tuple[Any, int, int]:
     return TableGame(table), table.shape[0], table.shape[1]
 
 
-def _bad_loss(losses: Any, game: Any, t: int, arm: int, low: float, high: float) -> LossError:
+def bad_loss(losses: Any, game: Any, t: int, arm: int, low: float, high: float) -> LossError:
+    """What to say of a loss outside the range, with its place."""
     value = float(loss_of(game, t, arm))
     accepted = f"accepted are numbers from {low} to {high} (see loss_range)"
     if hasattr(losses, "game"):

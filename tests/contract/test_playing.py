@@ -15,7 +15,7 @@ import pytest
 import turncoat as tc
 from tests.contract.makers import Maker, contents, every_learner
 from turncoat.errors import LossError, OptionError, TableError
-from turncoat.types import Ints, Matrix
+from turncoat.types import Matrix
 
 
 def by_hand(learner: tc.Learner, losses: Matrix) -> list[int]:
@@ -205,12 +205,12 @@ def test_a_keyboard_interrupt_is_no_reason_to_go_back(monkeypatch: pytest.Monkey
     module = importlib.import_module("turncoat.play")  # the module, not the function of the same name
     compiled, n_blocks = module.run, 0
 
-    def interrupted(state: Any, game: Any, played: Ints, first: int, stop: int, low: float, high: float) -> int:
+    def interrupted(*words: Any) -> int:
         nonlocal n_blocks
         n_blocks += 1
         if n_blocks > 1:
             raise KeyboardInterrupt
-        return int(compiled(state, game, played, first, stop, low, high))
+        return int(compiled(*words))
 
     monkeypatch.setattr(module, "run", interrupted)
     losses = random_losses(1000, 3)

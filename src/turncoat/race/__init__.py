@@ -1,8 +1,9 @@
-"""Learners against an environment, over many seeds."""
+"""Learners against environments, over many seeds: played, stored, measured."""
 
 from __future__ import annotations
 
-from turncoat.race.entries import ENTRIES
-from turncoat.race.standings import Standing, leaderboard, standings
+from turncoat.race.contest import Progress, race
+from turncoat.race.entries import ENTRIES, told
+from turncoat.race.result import Result
 
-__all__ = ["ENTRIES", "Standing", "leaderboard", "standings"]
+__all__ = ["ENTRIES", "Progress", "Result", "race", "told"]

@@ -1,42 +1,50 @@
-"""Who races by default, and how each is made: maker(arms, horizon, seed=…, n_switches=…)."""
+"""Who races by default, and how each is made: maker(arms, horizon, seed=…)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from turncoat import learners
-from turncoat.learners import Learner
 
-Maker = Callable[..., Learner]
-
-
-def untold(learner: Callable[..., Learner], **words: Any) -> Maker:
-    """A maker that keeps the planted number of switches from the learner."""
-
-    def make(arms: int, horizon: int, *, seed: Any, n_switches: int) -> Learner:
-        return learner(arms, horizon, seed=seed, **words)
-
-    return make
+Maker = Callable[..., Any]
 
 
-def told(learner: Callable[..., Learner]) -> Maker:
-    """A maker that tells the learner the planted number of switches."""
+class Told:
+    """A maker whose learner is also told `n_switches`, the planted number of switches, where there is one."""
 
-    def make(arms: int, horizon: int, *, seed: Any, n_switches: int) -> Learner:
-        return learner(arms, horizon, seed=seed, n_switches=n_switches)
+    def __init__(self, maker: Maker) -> None:
+        self.maker = maker
 
-    return make
+    def __call__(self, arms: Any, horizon: int | None = None, **words: Any) -> Any:
+        """What the maker makes."""
+        return self.maker(arms, horizon, **words)
+
+    def __repr__(self) -> str:
+        return f"told({self.maker!r})"
+
+
+def told(maker: Maker) -> Told:
+    """A maker for `race` whose learner is told how many switches were planted; where none were, it is told nothing."""
+    return Told(maker)
+
+
+def make_learner(maker: Maker, n_arms: int, horizon: int, seed: Any, n_switches: int | None) -> Any:
+    """A learner for a game with these arms and rounds, and so many planted switches."""
+    if isinstance(maker, Told) and n_switches is not None:
+        return maker(n_arms, horizon, seed=seed, n_switches=n_switches)
+    return maker(n_arms, horizon, seed=seed)
 
 
 ENTRIES: dict[str, Maker] = {
-    "adaptive-master-base, shared": untold(learners.AdaptiveMasterBase, feedback="shared"),
-    "adaptive-master-base": untold(learners.AdaptiveMasterBase),
-    "master-base, shared": untold(learners.MasterBase, feedback="shared"),
-    "master-base": untold(learners.MasterBase),
+    "adaptive-master-base, shared": partial(learners.AdaptiveMasterBase, feedback="shared"),
+    "adaptive-master-base": learners.AdaptiveMasterBase,
+    "master-base, shared": partial(learners.MasterBase, feedback="shared"),
+    "master-base": learners.MasterBase,
     "clipped-omd, told S": told(learners.ClippedOMD),
     "exp3.s, told S": told(learners.Exp3S),
-    "exp3.s": untold(learners.Exp3S),
-    "exp3": untold(learners.Exp3),
-    "uniform": untold(learners.Uniform),
+    "exp3.s": learners.Exp3S,
+    "exp3": learners.Exp3,
+    "uniform": learners.Uniform,
 }

@@ -1,0 +1,147 @@
+"""race: learners × environments × seeds, each game played once, measured on common ground, stored and resumable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from turncoat.environments import Environment
+from turncoat.race.cell import Cell
+from turncoat.race.engines import CellJob, GroundJob, Job, do_all, parse_engine
+from turncoat.race.entries import Maker
+from turncoat.race.ground import Ground
+from turncoat.race.plan import CellAt, GroundAt, Plan
+from turncoat.race.result import Result
+from turncoat.race.store import Memory, Store, open_store
+from turncoat.race.warm_up import as_sent, warm_up_cell, warm_up_ground
+
+Environments = str | Environment | Sequence[Any] | Mapping[str, Any]
+
+
+class Progress(NamedTuple):
+    """How far a race is, after each finished cell; `result` holds what is finished and grows with it."""
+
+    cell: CellAt
+    done: int  # cells, those found in the folder included
+    total: int
+    rounds: int  # played in this run
+    seconds: float  # since the first worker started
+    result: Result
+
+    @property
+    def rounds_per_second(self) -> float:
+        """Rounds of all workers together."""
+        return self.rounds / self.seconds if self.seconds > 0 else 0.0
+
+
+def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them optional
+    learners: Mapping[str, Maker],
+    environments: Environments = ("flip/3",),
+    horizon: int = 100_000,
+    *,
+    seeds: int = 20,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    engine: str = "threads",
+    workers: int | None = None,
+    max_switches: int | None = None,
+    on_progress: Callable[[Progress], Any] | None = None,
+) -> Result:
+    """Race learners over the same games: every maker's learner meets every environment once for each of the seeds.
+
+    `learners` are makers by name, called as maker(arms, horizon, seed=…); `told` makers are also given n_switches.
+    `environments` are scenario ids, environments, or functions that make one from (horizon, seed), in a list, or in a
+    dict by name. Results do not depend on `engine` ("threads", "processes", "dask://host:port") or `workers`.
+
+    With a `folder` every finished game is saved as it comes, and what the folder holds is not played again. The
+    comparator goes up to `max_switches`, by default twice as many as planted, from 8 to 64. `on_progress` is called
+    after every finished cell.
+    """
+    plan = Plan(learners, environments, horizon, seeds, seed, max_switches)
+    crew = parse_engine(engine, workers)
+    with open_store(folder, plan) as store:
+        missing = _Missing(plan, store)
+        missing.warm_up(sent=engine != "threads")
+        result = Result(plan.names(), store.cells, store.grounds)
+        if missing.cells or missing.grounds:
+            with crew() as at_work:
+                _work(do_all(at_work, missing.jobs()), missing, store, result, on_progress)
+    return result
+
+
+class _Missing:
+    """What is not in the store yet."""
+
+    def __init__(self, plan: Plan, store: Store | Memory) -> None:
+        self.plan = plan
+        self.n_found = 0
+        self.grounds: dict[GroundAt, str] = {}
+        self.cells: dict[CellAt, str] = {}
+        self.places: dict[str, list[GroundAt]] = {}  # a ground may serve several seeds
+        for ground_at in plan.grounds():
+            environment = plan.environment(*ground_at)
+            key = plan.ground_key(ground_at, environment)
+            self._look_for_ground(store, ground_at, key)
+            for name in plan.learners:
+                at = CellAt(ground_at.environment, name, ground_at.seed)
+                learner = plan.learner(name, at.seed, environment)
+                cell_key = plan.cell_key(at, learner, environment) if store.keyed else ""
+                if store.find_cell(at, cell_key):
+                    self.n_found += 1
+                else:
+                    self.cells[at] = cell_key
+        store.begin()
+
+    def _look_for_ground(self, store: Store | Memory, at: GroundAt, key: str) -> None:
+        self.places.setdefault(key, []).append(at)
+        if not store.find_ground(at, key) and len(self.places[key]) == 1:
+            self.grounds[at] = key
+
+    def warm_up(self, sent: bool) -> None:
+        """Compile all that will run."""
+        for name in dict.fromkeys(at.environment for at in self.grounds):
+            warm_up_ground(self._environment(name, sent))
+        for name, learner in dict.fromkeys((at.environment, at.learner) for at in self.cells):
+            environment = self._environment(name, sent)
+            warm_up_cell(self.plan.learner(learner, 0, environment, quiet=True), environment)
+
+    def _environment(self, name: str, sent: bool) -> Environment:
+        environment = self.plan.environment(name, 0)
+        return as_sent(environment) if sent else environment
+
+    def jobs(self) -> Iterator[Job]:
+        """Grounds and cells, game by game."""
+        plan = self.plan
+        for at in plan.grounds():
+            if at in self.grounds:
+                environment = plan.environment(*at)
+                yield GroundJob(at, environment, plan.checkpoints, plan.compared(environment))
+            for name in plan.learners:
+                cell_at = CellAt(at.environment, name, at.seed)
+                if cell_at in self.cells:
+                    environment = plan.environment(*at)
+                    learner = plan.learner(name, at.seed, environment, quiet=True)
+                    yield CellJob(cell_at, learner, environment, plan.checkpoints)
+
+
+def _work(
+    finished: Iterable[tuple[CellAt | GroundAt, Cell | Ground]],
+    missing: _Missing,
+    store: Store | Memory,
+    result: Result,
+    on_progress: Callable[[Progress], Any] | None,
+) -> None:
+    """Save what comes, and tell of it."""
+    began = time.perf_counter()
+    total, done, rounds = missing.n_found + len(missing.cells), missing.n_found, 0
+    for at, outcome in finished:
+        if isinstance(at, GroundAt) and isinstance(outcome, Ground):
+            key = missing.grounds[at]
+            store.add_ground(missing.places[key], key, outcome)
+        elif isinstance(at, CellAt) and isinstance(outcome, Cell):
+            store.add_cell(at, missing.cells[at], outcome)
+            done, rounds = done + 1, rounds + missing.plan.horizon
+            if on_progress is not None:
+                on_progress(Progress(at, done, total, rounds, time.perf_counter() - began, result))

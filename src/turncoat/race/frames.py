@@ -1,0 +1,101 @@
+"""The frames of a race, in polars and in long format: each cell becomes some rows.
+
+`regret` in the traces is the loss beyond L*(S), S being the planted number of switches, or the comparator's largest
+where nothing is planted; null where the comparator does not reach S. `pseudo_regret` is the mean loss beyond that of
+the planted path; null where nothing is planted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turncoat.race.cell import Cell
+from turncoat.race.ground import Ground
+from turncoat.race.packages import needed
+from turncoat.race.plan import CellAt
+from turncoat.types import Vector
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Rows = Callable[[Cell, Ground], dict[str, Any]]
+
+_AT = {"environment": "String", "learner": "String", "seed": "Int64"}
+_TRACES = {"t": "Int64", "loss": "Float64", "regret": "Float64", "pseudo_regret": "Float64"}
+_FRONTIER = {"S": "Int64", "regret": "Float64"}
+_SHARES = {"t": "Int64", "arm": "Int64", "share": "Float64"}
+_TRUST = {"t": "Int64", "base": "Int64", "candidate": "Float64", "probability": "Float64", "rho": "Float64"}
+_TIMES = {"ns_per_round": "Float64"}
+
+
+def regret_of(cell: Cell, ground: Ground) -> Vector | None:
+    """Loss beyond L*(S) at every checkpoint, S being what was planted, or the comparator's largest if nothing was."""
+    S = ground.n_switches if ground.n_switches >= 0 else ground.best.shape[1] - 1
+    return cell.loss - ground.best[:, S] if 0 <= S < ground.best.shape[1] else None
+
+
+def pseudo_regret_of(cell: Cell, ground: Ground) -> Vector | None:
+    """Mean loss beyond that of the planted path at every checkpoint."""
+    return cell.mean_loss - ground.planted if ground.n_switches >= 0 else None
+
+
+def _traces(cell: Cell, ground: Ground) -> dict[str, Any]:
+    nothing = [None] * cell.t.size
+    regret, pseudo_regret = regret_of(cell, ground), pseudo_regret_of(cell, ground)
+    return {
+        "t": cell.t,
+        "loss": cell.loss,
+        "regret": nothing if regret is None else regret,
+        "pseudo_regret": nothing if pseudo_regret is None else pseudo_regret,
+    }
+
+
+def _frontier(cell: Cell, ground: Ground) -> dict[str, Any]:
+    best = ground.best[-1]
+    return {"S": np.arange(best.size), "regret": cell.loss[-1] - best}
+
+
+def _shares(cell: Cell, ground: Ground) -> dict[str, Any]:
+    return {"t": cell.t.repeat(cell.arms.size), "arm": np.tile(cell.arms, cell.t.size), "share": cell.shares.ravel()}
+
+
+def _trust(cell: Cell, ground: Ground) -> dict[str, Any]:
+    n, H = cell.trust.shape
+    return {
+        "t": cell.t.repeat(H),
+        "base": np.tile(np.arange(H), n),
+        "candidate": np.tile(cell.candidates, n),
+        "probability": cell.trust.ravel(),
+        "rho": cell.rho.ravel() if cell.rho.size else [None] * (n * H),
+    }
+
+
+def _times(cell: Cell, ground: Ground) -> dict[str, Any]:
+    return {"ns_per_round": [cell.seconds / float(cell.t[-1]) * 1e9]}
+
+
+FRAMES: dict[str, tuple[dict[str, str], Rows]] = {
+    "traces": (_TRACES, _traces),
+    "frontier": (_FRONTIER, _frontier),
+    "shares": (_SHARES, _shares),
+    "trust": (_TRUST, _trust),
+    "times": (_TIMES, _times),
+}
+
+
+def frame(name: str, finished: Mapping[CellAt, tuple[Cell, Ground]]) -> pl.DataFrame:
+    """One of the frames, with the rows of these cells."""
+    pl = needed("polars", "a race's frames")
+    columns, rows = FRAMES[name]
+    kinds = {column: getattr(pl, kind) for column, kind in columns.items()}
+    at_kinds = {column: getattr(pl, kind) for column, kind in _AT.items()}
+    frames = [
+        pl.DataFrame(rows(cell, ground), kinds).select(
+            *(pl.lit(value, at_kinds[column]).alias(column) for column, value in at._asdict().items()), pl.all()
+        )
+        for at, (cell, ground) in finished.items()
+    ]
+    return pl.concat([pl.DataFrame(schema={**at_kinds, **kinds}), *frames])  # type: ignore[no-any-return]

@@ -1,0 +1,92 @@
+"""Result: what a race found, as polars frames in long format, and who did best.
+
+traces    environment, learner, seed, t, loss, regret, pseudo_regret
+frontier  environment, learner, seed, S, regret            after the last round, for all S of the comparator
+shares    environment, learner, seed, t, arm, share
+trust     environment, learner, seed, t, base, candidate, probability, rho
+times     environment, learner, seed, ns_per_round
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from turncoat.race.cell import Cell
+from turncoat.race.files import load_record
+from turncoat.race.frames import frame
+from turncoat.race.ground import Ground
+from turncoat.race.manifest import cell_file, ground_file, read_manifest
+from turncoat.race.plan import CellAt, GroundAt, Names
+from turncoat.race.standings import leaderboard
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Result:
+    """The finished cells of a race and the grounds they stand on. `Result.load` opens a saved race."""
+
+    def __init__(self, names: Names, cells: Mapping[CellAt, Cell], grounds: Mapping[GroundAt, Ground]) -> None:
+        self.names = names
+        self.cells = cells
+        self.grounds = grounds
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The race that was saved in a folder, finished or not. What is damaged is left out: see `missing`."""
+        path = Path(folder)
+        manifest = read_manifest(path)
+        cells = {at: load_record(Cell, cell_file(path, key), key) for at, key in manifest.cells.items()}
+        grounds = {at: load_record(Ground, ground_file(path, key), key) for at, key in manifest.grounds.items()}
+        return cls(
+            manifest.names,
+            {at: cell for at, cell in cells.items() if cell is not None},
+            {at: ground for at, ground in grounds.items() if ground is not None},
+        )
+
+    @property
+    def missing(self) -> list[CellAt]:
+        """The cells that are not there, or whose ground is not."""
+        return [at for at in self.names.cells() if not self._is_finished(at)]
+
+    def finished(self) -> dict[CellAt, tuple[Cell, Ground]]:
+        """Every finished cell with its ground: environment by environment, learner by learner, seed by seed."""
+        return {at: (self.cells[at], self.grounds[at.ground]) for at in self.names.cells() if self._is_finished(at)}
+
+    def _is_finished(self, at: CellAt) -> bool:
+        return at in self.cells and at.ground in self.grounds
+
+    @property
+    def traces(self) -> pl.DataFrame:
+        """Loss and regret at every checkpoint."""
+        return frame("traces", self.finished())
+
+    @property
+    def frontier(self) -> pl.DataFrame:
+        """Regret after the last round against the best sequences with S switches, for every S."""
+        return frame("frontier", self.finished())
+
+    @property
+    def shares(self) -> pl.DataFrame:
+        """How often each arm was played up to every checkpoint, as a fraction."""
+        return frame("shares", self.finished())
+
+    @property
+    def trust(self) -> pl.DataFrame:
+        """How much masters trust each base at every checkpoint."""
+        return frame("trust", self.finished())
+
+    @property
+    def times(self) -> pl.DataFrame:
+        """Nanoseconds a round."""
+        return frame("times", self.finished())
+
+    def leaderboard(self) -> pl.DataFrame:
+        """For each environment, best first: mean regret with a 95 % interval over seeds, rank, time a round."""
+        return leaderboard(self.traces, self.times)
+
+    def __repr__(self) -> str:
+        n_missing, n = len(self.missing), len(list(self.names.cells()))
+        return f"<Result: {n - n_missing} of {n} cells; horizon {self.names.horizon}>"

@@ -1,0 +1,43 @@
+"""Compile everything that a race will run, here and before any worker starts.
+
+Two processes that compile the same loop at once can spoil numba's cache; and time spent compiling is no time of a
+learner's. Every loop is called for no rounds at all, which compiles it, or reads it from disk.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from turncoat._jit import loss_of, mean_of, see
+from turncoat.environments import Environment
+from turncoat.environments.environment import write_losses
+from turncoat.learners import Learner
+from turncoat.play import blank_notes, run
+from turncoat.race.ground import follow, start_walk
+from turncoat.regret import Comparator
+
+
+def warm_up_ground(environment: Environment) -> None:
+    """Compile what lays the ground."""
+    block = np.empty((0, environment.n_arms))
+    write_losses(environment.game, 0, block)
+    follow(environment.game, start_walk(), 0, 0)
+    Comparator(environment.n_arms, 1).advance(block)
+
+
+def warm_up_cell(learner: Any, environment: Environment) -> None:
+    """Compile what plays the cell. Learner and environment are thrown away: an adversary may have seen a round."""
+    game = environment.game
+    if isinstance(learner, Learner):
+        run(learner.view(), game, blank_notes(0, environment.n_arms), 0, 0, *learner.loss_range)
+    else:
+        loss_of(game, 0, 0), mean_of(game, 0, 0), see(game, 0, 0)
+
+
+def as_sent(environment: Environment) -> Environment:
+    """The environment as another process will have it: an array that was read-only here is not there."""
+    sent: Environment = pickle.loads(pickle.dumps(environment))
+    return sent
