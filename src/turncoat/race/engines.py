@@ -24,6 +24,7 @@ from turncoat.types import Ints
 
 MOST_WORKERS = 4096
 RETRIES = 10  # how many deaths of its workers a job survives on a cluster
+CONNECT_SECONDS = 20
 
 
 class CellJob(NamedTuple):
@@ -107,7 +108,9 @@ def dask(address: str) -> Iterator[Crew]:
     """The workers of a Dask cluster. Jobs of a worker that dies go to another one."""
     distributed = needed("distributed", "a race on a Dask cluster", extra="dask")
     try:
-        client = distributed.Client(address.replace("dask://", "tcp://", 1), timeout="20s", set_as_default=False)
+        client = distributed.Client(
+            address.replace("dask://", "tcp://", 1), timeout=CONNECT_SECONDS, set_as_default=False
+        )
     except OSError as problem:
         raise RaceError(f"there is no Dask scheduler at {address!r}: {problem}") from problem
     with client:
