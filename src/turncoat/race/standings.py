@@ -28,9 +28,9 @@ def leaderboard(traces: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
         loss=pl.col("loss").mean(),
         seeds=pl.len().cast(pl.Int64),
     )
-    found = [means(scores) for scores in board["score"].to_list()]
+    found = [means([math.nan if score is None else score for score in scores]) for scores in board["score"].to_list()]
     board = board.with_columns(
-        regret=pl.Series([float(mean.value) for mean in found], dtype=pl.Float64),
+        regret=pl.Series([_finite(mean.value) for mean in found], dtype=pl.Float64),
         low=pl.Series([_finite(mean.low) for mean in found], dtype=pl.Float64),
         high=pl.Series([_finite(mean.high) for mean in found], dtype=pl.Float64),
     )
@@ -45,5 +45,5 @@ def leaderboard(traces: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def _finite(bound: Any) -> float | None:
-    """An end of an interval; none where there is no interval."""
+    """A mean, or an end of its interval; none where there is none."""
     return float(bound) if math.isfinite(bound) else None
