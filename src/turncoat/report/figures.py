@@ -1,0 +1,133 @@
+"""Every figure of a report: its name, its words, and how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import altair as alt
+from altair.utils.schemapi import debug_mode
+
+from turncoat.report.frames import Frames
+from turncoat.report.frontier import frontier
+from turncoat.report.growth import growth
+from turncoat.report.looks import Look
+from turncoat.report.maps import arms, trust
+from turncoat.report.over_time import regret_over_time
+from turncoat.report.panel import HOVER
+from turncoat.report.standings import leaderboard, times
+
+Draw = Callable[[Frames, Mapping[str, Look]], alt.ConcatChart | None]
+
+
+class Figure(NamedTuple):
+    """A figure waiting for its frames."""
+
+    name: str  # of its files
+    title: str
+    reading: str  # how to read it, in a sentence
+    needs: str  # the frame it draws
+    draw: Draw
+
+
+def pseudo_regret_over_time(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
+    """Regret over time against the planted path."""
+    return regret_over_time(frames, looks, "pseudo_regret")
+
+
+FIGURES = (
+    Figure(
+        "leaderboard",
+        "Leaderboard",
+        "Mean regret at the end and its interval, further left is better; the rank follows, with the ranks that "
+        "the seeds leave possible in brackets.",
+        "leaderboard",
+        leaderboard,
+    ),
+    Figure(
+        "frontier",
+        "The frontier: regret against S, for all S at once",
+        "How much more each learner lost than the best path with S switches, for every S: a learner that needs no S "
+        "stays low along the whole line, below 0 it beat all such paths, and the theorems promise (for Algorithms 1 "
+        "and 2, in expectation) what lies below their curves.",
+        "frontier",
+        frontier,
+    ),
+    Figure(
+        "regret",
+        "Regret over time",
+        "Loss above that of the best path with the planted number of switches so far, both axes logarithmic: a slope "
+        "of 1 is learning nothing, a slope of ½ is regret growing as √t; the line is the mean, the band holds the "
+        "middle 80 % of the seeds.",
+        "traces",
+        regret_over_time,
+    ),
+    Figure(
+        "pseudo-regret",
+        "Pseudo-regret over time",
+        "The same against the planted path and in mean losses, so without the luck of the draw; it never falls.",
+        "traces",
+        pseudo_regret_over_time,
+    ),
+    Figure(
+        "growth",
+        "Regret against the horizon",
+        "Each point is the mean of games of that length, its bar the middle 80 % of the seeds; the line is the power "
+        "of T that fits best, its exponent beside the name with a 95 % interval over the seeds.",
+        "growth",
+        growth,
+    ),
+    Figure(
+        "arms",
+        "The arms played",
+        "One game (the first seed): the darker, the more often the arm was played; the orange line is the planted "
+        "path, so a good learner is dark under it soon after every step.",
+        "shares",
+        arms,
+    ),
+    Figure(
+        "trust",
+        "The masters' trust in their bases",
+        "How likely a master follows each base, mean over the seeds, bases tuned to more switches further up; the "
+        "orange line is the planted number of switches.",
+        "trust",
+        trust,
+    ),
+    Figure(
+        "time",
+        "Time per round",
+        "A tick for every game and a marker with its number at the median, in nanoseconds; further left is faster.",
+        "times",
+        times,
+    ),
+)
+
+
+def draw_all(frames: Frames, looks: Mapping[str, Look]) -> list[tuple[Figure, dict[str, Any]]]:
+    """Every figure that there is something to draw in, as a Vega-Lite specification.
+
+    Altair checks every piece against its schema as it is made, which takes most of the time; here that is off, and the
+    tests check the whole. `focus` is the learner that the page's reader points at.
+    """
+    drawn = []
+    with debug_mode(False):
+        for figure in FIGURES:
+            chart = figure.draw(frames, looks) if frames.has(figure.needs) else None
+            if chart is not None:
+                spec = chart.properties(description=f"{figure.title}. {figure.reading}").to_dict(validate=False)
+                drawn.append((figure, {**spec, "params": [{"name": "focus", "value": ""}]}))
+    return drawn
+
+
+def still(spec: Any) -> Any:
+    """The same specification for paper: without what only answers to a mouse."""
+    if isinstance(spec, list):
+        return [still(part) for part in spec if not _is_hover(part)]
+    if isinstance(spec, dict):
+        return {key: still(part) for key, part in spec.items() if key != "tooltip"}
+    return spec
+
+
+def _is_hover(part: Any) -> bool:
+    mark = part.get("mark") if isinstance(part, dict) else None
+    return isinstance(mark, dict) and mark.get("style") == HOVER

@@ -1,0 +1,104 @@
+"""The frontier: the regret of one game against the best path with S switches, for all S at once, under the theory.
+
+The learner is the same along its line; only what it is compared with changes. Where the line is below 0 the learner
+beat every path with so few switches. The theorems bound the expectation of what is drawn, for Algorithms 1 and 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import cycle
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from turncoat.bounds import theorem_1, theorem_2
+from turncoat.report.axes import Axis, symlog_axis
+from turncoat.report.frames import Frames
+from turncoat.report.looks import Look
+from turncoat.report.over_time import thinned
+from turncoat.report.panel import HOVER, End, Panel, ends_of, in_columns, lines, names, over_seeds, room_for, upright
+
+SIZE = (330, 330)
+THEORY_DASHES = [[1, 0], [5, 3], [2, 3], [10, 3, 2, 3]]
+
+
+def theorems(games: pl.DataFrame, frontier: pl.DataFrame) -> pl.DataFrame:
+    """Theorems 1 and 2 for every game, at the S that its frontier has: environment, curve, S, bound."""
+    rows: list[dict[str, Any]] = []
+    for game in games.iter_rows(named=True):
+        T, K = game["horizon"], game["n_arms"]
+        seen = frontier.filter(pl.col("environment") == game["environment"])["S"].unique().sort()
+        for S in seen.filter(seen < T):
+            for curve, theorem in (("Theorem 1", theorem_1), ("Theorem 2", theorem_2)):
+                rows.append(
+                    {"environment": game["environment"], "curve": curve, "S": S, "bound": theorem(T, K, S).total}
+                )
+    return pl.DataFrame(rows)
+
+
+def frontier(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
+    """A panel for each environment."""
+    assert frames.frontier is not None
+    bounds = frames.bounds if frames.has("bounds") else None
+    if bounds is None:
+        bounds = theorems(frames.games, frames.frontier)
+    panels: list[Panel] = []
+    for game in frames.games.iter_rows(named=True):
+        here = pl.col("environment") == game["environment"]
+        data = frames.frontier.filter(here & pl.col("learner").is_in(list(looks)))
+        if not data.is_empty():
+            kept = pl.col("S").is_in(thinned(data["S"].to_list()))
+            panels.append(_panel(game, over_seeds(data.filter(kept), "S", "regret"), bounds.filter(here & kept), looks))
+    return in_columns(panels, 2)
+
+
+def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:
+    T, S = game["horizon"], game["n_switches"]
+    measured = [*data["mean"], *data["low"], *data["high"]]
+    constant = 10.0 ** max(0, math.floor(math.log10(max(1.0, *map(abs, measured)))) - 1)
+    across = Axis("switches S of the path compared with", "symlog", 0.0, max(1.0, *data["S"].to_list()))
+    up = symlog_axis("regret", [*measured, *theory["bound"], T], constant)
+    last = theory.sort("S").group_by("curve").agg(pl.col("bound").last()).sort("curve")
+    ends = [*ends_of(data, "S", list(looks)), *(End(curve, curve, bound) for curve, bound in last.iter_rows())]
+    ends.append(End("T", "T: no regret is larger", T))
+    size = room_for(len(ends), SIZE)
+    layers = [*_marks(T, S, across, up, size), *_theory(theory, across, up), *lines(data, across, up, looks, "S")]
+    layers += names(ends, up, size, looks)
+    return alt.layer(*layers).properties(width=size[0], height=size[1], title=upright(game["environment"]))
+
+
+def _theory(theory: pl.DataFrame, across: Axis, up: Axis) -> list[alt.Chart]:
+    """The theorem curves."""
+    if theory.is_empty():
+        return []
+    tips = [alt.Tooltip("curve:N"), alt.Tooltip("S:Q"), alt.Tooltip("bound:Q", format=",.4~g")]
+    where = {"x": across.x("S:Q"), "y": up.y("bound:Q")}
+    rounded = theory.with_columns(pl.col("bound").round_sig_figs(5))
+    layers = [
+        alt.Chart(one).mark_line(style="theory", strokeWidth=1.4, clip=True, strokeDash=dash).encode(**where)
+        for dash, (_, one) in zip(
+            cycle(THEORY_DASHES), rounded.sort("curve", "S").group_by("curve", maintain_order=True), strict=False
+        )
+    ]
+    hover = alt.Chart(rounded).mark_point(style=HOVER, size=70, opacity=0, filled=True)
+    return [*layers, hover.encode(**where, tooltip=tips)]
+
+
+def _marks(T: int, S: int | None, across: Axis, up: Axis, size: tuple[int, int]) -> list[alt.Chart]:
+    """The horizon, which no regret exceeds; 0, below which the path was beaten; and the planted number of switches."""
+    dots: dict[str, Any] = {"style": "mark", "strokeDash": [1, 3]}
+    level = alt.Chart(pl.DataFrame({"y": [float(T), 0.0]}))
+    layers = [level.mark_rule(**dots).encode(y=up.y("y:Q"))]
+    if up.pixel(0.0, size[1]) > 20:
+        note = alt.Chart(pl.DataFrame({"y": [0.0], "text": ["below 0: beat all such paths"]}))
+        right = note.mark_text(style="note", align="right", baseline="top", dx=-4, dy=3)
+        layers.append(right.encode(x=alt.value(size[0]), y=up.y("y:Q"), text="text:N"))
+    if S is not None and across.high >= S:
+        planted = alt.Chart(pl.DataFrame({"S": [float(S)], "text": [f"planted S = {S}"]}))
+        layers.append(planted.mark_rule(**dots).encode(x=across.x("S:Q")))
+        text = planted.mark_text(style="note", baseline="bottom", align="left" if S == 0 else "center")
+        layers.append(text.encode(x=across.x("S:Q"), y=alt.value(-3), text="text:N"))
+    return layers

@@ -1,0 +1,122 @@
+"""Regret against the horizon, log-log: each point a game of its own length, each line a fitted power of T.
+
+The exponent is the least-squares slope of log(mean regret) over log T. Its interval takes the means' errors over the
+seeds through the logarithm (delta method): the variance of log m is about (s.e. of m / m)². It speaks of the noise
+between seeds only, not of a curve that is no power.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from turncoat.report.axes import Axis, log_axis
+from turncoat.report.frames import Frames
+from turncoat.report.looks import Look
+from turncoat.report.panel import (
+    HOVER,
+    End,
+    Panel,
+    colour_of,
+    dash_of,
+    faded,
+    in_columns,
+    names,
+    over_seeds,
+    room_for,
+    shape_of,
+    upright,
+)
+
+SIZE = (300, 250)
+
+
+class Power(NamedTuple):
+    """A fitted c · T^exponent, and half of a 95 % interval for the exponent (NaN for a single seed)."""
+
+    c: float
+    exponent: float
+    half_width: float
+
+
+def fit(horizons: list[float], means: list[float], errors: list[float]) -> Power | None:
+    """The power of T that fits these means with these standard errors. None: fewer than two horizons are positive."""
+    kept = [(T, m, e) for T, m, e in zip(horizons, means, errors, strict=True) if m > 0]
+    if len({T for T, _, _ in kept}) < 2:
+        return None
+    x, y = np.log([T for T, _, _ in kept]), np.log([m for _, m, _ in kept])
+    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    slope = float(weights @ y)
+    variance = sum(w**2 * (e / m) ** 2 for w, (_, m, e) in zip(weights, kept, strict=True))
+    return Power(math.exp(float(y.mean() - slope * x.mean())), slope, 1.96 * math.sqrt(variance))
+
+
+def growth(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
+    """A panel for each environment that was played over several horizons; None where there is none."""
+    assert frames.growth is not None
+    panels: list[Panel] = []
+    for environment in frames.environments():
+        here = (pl.col("environment") == environment) & pl.col("learner").is_in(list(looks))
+        data = frames.growth.filter(here & pl.col("regret").is_not_null())
+        if data["horizon"].n_unique() > 1:
+            panels.append(_panel(environment, data, looks))
+    return in_columns(panels, 2) if panels else None
+
+
+def powers(data: pl.DataFrame) -> dict[str, Power]:
+    """The fitted power of every learner that has one."""
+    value = pl.col("regret")
+    grouped = data.group_by("learner", "horizon").agg(mean=value.mean(), error=value.std() / value.len().sqrt())
+    found = {}
+    for (learner,), one in grouped.sort("learner", "horizon").group_by("learner", maintain_order=True):
+        errors = one["error"].fill_null(math.nan).to_list()
+        power = fit(one["horizon"].to_list(), one["mean"].to_list(), errors)
+        if power is not None:
+            found[str(learner)] = power
+    return found
+
+
+def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:
+    points = over_seeds(data, "horizon", "regret").filter(pl.col("mean") > 0)
+    fitted = powers(data)
+    horizons = sorted(data["horizon"].unique())
+    rows = [
+        {"learner": learner, "horizon": T, "fit": power.c * T**power.exponent}
+        for learner, power in fitted.items()
+        for T in (horizons[0], horizons[-1])
+    ]
+    across = Axis("horizon T", "log", horizons[0], horizons[-1], at=tuple(horizons))
+    up = log_axis("regret at T", [*points["mean"], *points["high"], *(row["fit"] for row in rows)], floor=1.0)
+    x, colour = across.x("horizon:Q"), colour_of(looks)
+    low = pl.col("low").clip(lower_bound=up.low)
+    dots = alt.Chart(points.with_columns(low).with_columns(pl.col("mean", "low", "high").round_sig_figs(5)))
+    layers = [
+        dots.mark_rule(clip=True).encode(x=x, y=up.y("low:Q"), y2="high:Q", color=colour, opacity=faded(0.5)),
+        dots.mark_point(filled=True, size=40).encode(
+            x=x, y=up.y("mean:Q"), color=colour, shape=shape_of(looks), opacity=faded()
+        ),
+        dots.mark_point(style=HOVER, size=90, opacity=0, filled=True).encode(
+            x=x, y=up.y("mean:Q"), tooltip=["learner:N", "horizon:Q", alt.Tooltip("mean:Q", format=",.4~g")]
+        ),
+    ]
+    if rows:
+        line = alt.Chart(pl.DataFrame(rows).with_columns(pl.col("fit").round_sig_figs(5))).mark_line(strokeWidth=1.5)
+        layers.insert(0, line.encode(x=x, y=up.y("fit:Q"), color=colour, strokeDash=dash_of(looks), opacity=faded(0.8)))
+    heights = dict(points.sort("horizon").group_by("learner").agg(pl.col("mean").last()).iter_rows())
+    ends = [End(one, f"{one}: {_words(fitted.get(one))}", heights[one]) for one in looks if one in heights]
+    size = room_for(len(ends), SIZE)
+    layers += names(ends, up, size, looks)
+    return alt.layer(*layers).properties(width=size[0], height=size[1], title=upright(environment))
+
+
+def _words(power: Power | None) -> str:
+    """T^0.52 ± 0.03, or that there is no fit."""
+    if power is None:
+        return "no fit"
+    interval = "" if math.isnan(power.half_width) else f" ± {power.half_width:.2f}"
+    return f"T^{power.exponent:.2f}{interval}"

@@ -1,0 +1,67 @@
+"""How things look: every learner has one colour, dash and marker in all figures; paper may be white or black.
+
+Colours are those of Okabe & Ito ("Color universal design", 2008), which the colour-blind can tell apart, less black and
+yellow, which vanish on one of the two backgrounds, with a middle grey added. In black and white the dashes, the markers
+and the names at the ends of the lines do the work; text is never coloured.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#808080")
+DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (14, 4))
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+FRONT = 12  # learners in front; the page shows the rest on request
+
+PLANTED = COLOURS[1]  # the planted path, on top of a map
+EMPTY, FULL = "#f2f2f2", "#08306b"  # a share of 0 and of 1
+
+
+class Look(NamedTuple):
+    """A learner's colour, dash and marker. 7 colours and 5 dashes make 35 pairs before one comes again."""
+
+    colour: str
+    dash: tuple[int, ...]
+    shape: str
+
+
+def looks_of(learners: list[str]) -> dict[str, Look]:
+    """A look for each learner, in this order."""
+    return {
+        learner: Look(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)], SHAPES[i % len(SHAPES)])
+        for i, learner in enumerate(learners)
+    }
+
+
+def paper(ink: str, faint: str, background: str) -> dict[str, Any]:
+    """What Vega needs to know to draw with this ink on this paper."""
+    return {
+        "background": background,
+        "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": ink,
+            "titleColor": ink,
+            "domainColor": ink,
+            "tickColor": ink,
+            "gridColor": faint,
+            "titleFontWeight": "normal",
+            "titleFontSize": 11,
+            "labelFontSize": 10,
+            "tickSize": 4,
+        },
+        "legend": {"labelColor": ink, "titleColor": ink, "titleFontWeight": "normal"},
+        "title": {"color": ink, "subtitleColor": ink, "fontSize": 13, "fontWeight": "bold", "anchor": "start"},
+        "text": {"color": ink, "fontSize": 11},
+        "style": {
+            "theory": {"color": ink, "opacity": 0.75},
+            "theory-name": {"color": ink, "fontStyle": "italic"},
+            "mark": {"color": ink, "opacity": 0.45},
+            "note": {"color": ink, "opacity": 0.7, "fontSize": 10},
+        },
+    }
+
+
+LIGHT = paper(ink="#1f1f1f", faint="#e6e6e6", background="white")
+DARK = paper(ink="#e8e8e8", faint="#3a3a3a", background="#16181c")

@@ -1,0 +1,234 @@
+"""Maps: the arms a learner played over time under the planted path, and a master's trust in its bases over time.
+
+Dark is much, light is little, in grey as in colour. A column for each environment, a row for each learner.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from turncoat.report.axes import SHORT, Axis
+from turncoat.report.frames import Frames
+from turncoat.report.looks import EMPTY, FULL, PLANTED, Look
+from turncoat.report.panel import Panel, faded, in_columns
+from turncoat.types import Matrix
+
+N_BINS = 60
+MOST_MAPS = 120  # in one figure
+MOST_SEGMENTS = 200  # of a planted path that is still drawn
+WIDTH, HEIGHT = 190, 66
+SHADE = 0.025  # values are rounded to multiples of it: finer shades cannot be seen
+
+
+class Map(NamedTuple):
+    """One map: what is in its cells, the words on its side, and where lines go over it."""
+
+    cells: Matrix  # (rows, bins), between 0 and 1
+    labels: list[str]  # of the rows, from the bottom
+    overlay: list[dict[str, float]]  # from x to x2 at height y
+
+
+NOTHING = Map(np.zeros((1, N_BINS)), [""], [])
+
+
+class Place(NamedTuple):
+    """Which map this is, and whether it is at an edge of its block."""
+
+    learner: str
+    environment: str
+    top: bool
+    right: bool
+    bottom: bool
+    left: bool
+
+
+class Grid(NamedTuple):
+    """What all maps of a figure share."""
+
+    horizon: int
+    most: float  # the darkest value
+    value: str  # what a cell holds, in words
+    side: str  # what a row is
+    looks: Mapping[str, Look]
+
+
+def shown_learners(learners: list[str], n_environments: int) -> list[str]:
+    """As many of the best as there is room for."""
+    return learners[: max(2, MOST_MAPS // max(1, n_environments))]
+
+
+def arms(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
+    """The arms that were played in the game of the first seed, and the planted path as a line."""
+    assert frames.shares is not None
+    first = frames.shares["seed"].min()
+    shares = frames.shares.filter(pl.col("seed") == first)
+    maps = {
+        (str(environment), str(learner)): _arms(one)
+        for (environment, learner), one in shares.group_by("environment", "learner", maintain_order=True)
+        if learner in looks
+    }
+    if frames.has("planted"):
+        assert frames.planted is not None
+        for environment, T in frames.games.select("environment", "horizon").iter_rows():
+            path = frames.planted.filter((pl.col("seed") == first) & (pl.col("environment") == environment))
+            overlay = _steps(path.sort("start"), T)
+            for key in [key for key in maps if key[0] == environment]:
+                maps[key] = maps[key]._replace(overlay=overlay)
+    return _figure(frames, maps, "share of rounds", "arm", looks)
+
+
+def _arms(one: pl.DataFrame) -> Map:
+    """How often each arm was played in each bin of time: differences of rounds played so far."""
+    wide = one.sort("t").pivot(on="arm", index="t", values="share", maintain_order=True).fill_null(0.0)
+    t = wide["t"].to_numpy().astype(float)
+    edges = np.linspace(0.0, t[-1], N_BINS + 1)
+    columns = sorted((name for name in wide.columns if name != "t"), key=int)
+    cells = np.zeros((int(columns[-1]) + 1, N_BINS))
+    for name in columns:
+        played = np.concatenate([[0.0], wide[name].to_numpy() * t])
+        cells[int(name)] = np.diff(np.interp(edges, np.concatenate([[0.0], t]), played)) / np.diff(edges)
+    return Map(cells, [str(arm) for arm in range(len(cells))], [])
+
+
+def _steps(path: pl.DataFrame, T: int) -> list[dict[str, float]]:
+    """The planted path as level lines; nothing where it would be a blur."""
+    if path.height > MOST_SEGMENTS:
+        return []
+    starts, planted = path["start"].to_list(), path["arm"].to_list()
+    stops = [*starts[1:], T]
+    return [{"x": x, "x2": x2, "y": y} for x, x2, y in zip(starts, stops, planted, strict=True)]
+
+
+def trust(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
+    """How likely a master is to follow each base, mean over the seeds. A line at the planted number of switches."""
+    assert frames.trust is not None
+    switches = dict(frames.games.select("environment", "n_switches").iter_rows())
+    maps = {
+        (str(environment), str(learner)): _trust(one, switches.get(environment))
+        for (environment, learner), one in frames.trust.group_by("environment", "learner", maintain_order=True)
+        if learner in looks
+    }
+    return _figure(frames, maps, "probability of following", "base's S", looks) if maps else None
+
+
+def _trust(one: pl.DataFrame, S: int | None) -> Map:
+    means = one.group_by("base", "candidate", "t").agg(pl.col("probability").mean()).sort("base", "t")
+    T = float(max(one["t"].to_list()))
+    middles = (np.arange(N_BINS) + 0.5) * T / N_BINS
+    candidates, rows = [], []
+    for (_, candidate), base in means.group_by("base", "candidate", maintain_order=True):
+        rows.append(np.interp(middles, base["t"].to_numpy(), base["probability"].to_numpy()))
+        candidates.append(float(candidate))
+    overlay = []
+    if S is not None and candidates[0] <= S <= candidates[-1]:
+        height = float(np.interp(math.log(S), np.log(candidates), np.arange(len(candidates))))
+        overlay = [{"x": 0.0, "x2": T, "y": height}]
+    return Map(np.array(rows), [_round(candidate) for candidate in candidates], overlay)
+
+
+def _round(candidate: float) -> str:
+    return f"{candidate:.0f}" if candidate < 1000 else f"{candidate / 1000:.0f}k"
+
+
+def _figure(
+    frames: Frames, maps: dict[tuple[str, str], Map], value: str, side: str, looks: Mapping[str, Look]
+) -> alt.ConcatChart:
+    environments = [one for one in frames.environments() if any(key[0] == one for key in maps)]
+    raced = [one for one in looks if any(key[1] == one for key in maps)]
+    learners = shown_learners(raced, len(environments))
+    T = max(frames.games["horizon"].to_list())
+    most = max(float(maps[key].cells.max()) for key in maps)
+    grid = Grid(T, math.ceil(most * 10 - 1e-9) / 10, value, side, looks)
+    columns = min(4, len(environments))
+    panels: list[Panel] = []
+    for start in range(0, len(environments), columns):
+        block = environments[start : start + columns]
+        for learner in learners:
+            for environment in block:
+                edges = (
+                    learner == learners[0],
+                    environment == block[-1],
+                    learner == learners[-1],
+                    environment == block[0],
+                )
+                place = Place(learner, environment, *edges)
+                panels.append(_map(maps.get((environment, learner), NOTHING), grid, place))
+            panels += [alt.Chart(pl.DataFrame({"x": [0]})).mark_point(opacity=0)] * (columns - len(block))
+    whole = in_columns(panels, columns, spacing=12)
+    if len(learners) < len(raced):
+        whole = whole.properties(title=f"the best {len(learners)} of these {len(raced)} learners")
+    return whole
+
+
+def _map(drawn: Map, grid: Grid, place: Place) -> Panel:
+    across = Axis("round", "linear", 0.0, float(grid.horizon))
+    below = place.bottom
+    axis = alt.Axis(labelExpr=SHORT, tickCount=3, grid=False, labels=below, ticks=below, domain=False)
+    x = alt.X("x:Q", title=across.title if below else None, scale=across.scale(), axis=axis)
+    y = _side(drawn.labels, grid.side if place.left else None)
+    cells = _boxes(drawn, grid.horizon)
+    legend = alt.Legend(title=grid.value, orient="bottom", format="~%", gradientLength=120, tickCount=2)
+    scale = alt.Scale(domain=[0, grid.most], range=[EMPTY, FULL])
+    box = alt.Chart(_frame(cells, ["x", "x2", "y", "y2", "row", "value"])).mark_rect(clip=True)
+    tips = [alt.Tooltip("row:N", title=grid.side), alt.Tooltip("x:Q", title="from round", format=",.0f")]
+    tips.append(alt.Tooltip("value:Q", title=grid.value, format=".1%"))
+    layers = [
+        box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=alt.Color("value:Q", scale=scale, legend=legend), tooltip=tips)
+    ]
+    if drawn.overlay:
+        line = alt.Chart(pl.DataFrame(drawn.overlay)).mark_rule(strokeWidth=2, color=PLANTED, clip=True)
+        layers.append(line.encode(x=x, x2="x2:Q", y=y))
+    if place.right:
+        layers += _name(place.learner, grid.looks)
+    title = alt.TitleParams(place.environment if place.top else "", offset=6, frame="group")
+    background = alt.ViewBackground(fill=EMPTY)
+    return alt.layer(*layers, view=background).properties(width=WIDTH, height=HEIGHT, title=title)
+
+
+def _side(labels: list[str], title: str | None) -> alt.Y:
+    """The rows, three of them named."""
+    n = max(1, len(labels))
+    axis = alt.Axis(
+        values=sorted({0, (n - 1) // 2, n - 1}),
+        labelExpr=f"{labels!r}[datum.value]",
+        grid=False,
+        domain=False,
+        ticks=False,
+        labelFlush=True,
+    )
+    return alt.Y("y:Q", title=title, scale=alt.Scale(domain=[-0.5, n - 0.5], nice=False, zero=False), axis=axis)
+
+
+def _name(learner: str, looks: Mapping[str, Look]) -> list[alt.Chart]:
+    """The learner's name and marker, to the right of its row."""
+    base, look = alt.Chart(pl.DataFrame({"learner": [learner]})), looks[learner]
+    y = alt.value(HEIGHT / 2)
+    marker = base.mark_point(filled=True, size=34, color=look.colour, shape=look.shape)
+    text = base.mark_text(align="left", baseline="middle").encode(x=alt.value(WIDTH + 20), y=y, text="learner:N")
+    return [marker.encode(x=alt.value(WIDTH + 12), y=y, opacity=faded()), text.encode(opacity=faded())]
+
+
+def _boxes(drawn: Map, horizon: int) -> list[dict[str, Any]]:
+    """What is to be drawn: neighbours of the same shade are one box, and a box reaches a little under the next one."""
+    step = horizon / drawn.cells.shape[1]
+    boxes: list[dict[str, Any]] = []
+    for h, row in enumerate(np.round(drawn.cells / SHADE) * SHADE):
+        edges = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), len(row)]
+        for start, stop in pairwise(edges):
+            if row[start] > 0:
+                wide = {"x": round(start * step, 3), "x2": round(min(stop + 0.2, len(row)) * step, 3)}
+                what = {"row": drawn.labels[h], "value": round(float(row[start]), 3)}
+                boxes.append({**wide, "y": h - 0.5, "y2": h + 0.52, **what})
+    return boxes
+
+
+def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pl.DataFrame:
+    """The rows as a frame, with these columns even if there are none."""
+    return pl.DataFrame(rows) if rows else pl.DataFrame({name: [] for name in columns})

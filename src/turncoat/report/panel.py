@@ -1,0 +1,151 @@
+"""One panel of lines: a line for each learner, its band over the seeds, and its name where the line ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import altair as alt
+import polars as pl
+
+from turncoat.report.axes import Axis, spread
+from turncoat.report.looks import Look
+
+LABEL_GAP = 13  # pixels from one name to the next
+LABEL_EDGE = 6  # and from the ends of the panel
+IN_FOCUS = "focus == '' || focus == datum.learner"  # `focus`: the learner that the page's reader points at
+HOVER = "hover"  # marks of this style only carry tooltips: the page has them, paper does not
+
+Panel: TypeAlias = alt.LayerChart | alt.FacetChart  # what altair says layers make; it is the former
+
+
+class End(NamedTuple):
+    """Where a line ends, and what is written there."""
+
+    learner: str
+    text: str
+    height: float
+
+
+def faded(value: float = 1.0, channel: Any = alt.OpacityValue) -> Any:
+    """This opacity, or next to nothing while the reader looks at another learner."""
+    return channel(0.08 * value, condition={"test": IN_FOCUS, "value": value})
+
+
+def colour_of(looks: Mapping[str, Look]) -> alt.Color:
+    """The learners' colours."""
+    scale = alt.Scale(domain=list(looks), range=[look.colour for look in looks.values()])
+    return alt.Color("learner:N", scale=scale, legend=None)
+
+
+def dash_of(looks: Mapping[str, Look]) -> alt.StrokeDash:
+    """The learners' dashes."""
+    scale = alt.Scale(domain=list(looks), range=[list(look.dash) for look in looks.values()])
+    return alt.StrokeDash("learner:N", scale=scale, legend=None)
+
+
+def shape_of(looks: Mapping[str, Look]) -> alt.Shape:
+    """The learners' markers."""
+    scale = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
+    return alt.Shape("learner:N", scale=scale, legend=None)
+
+
+def over_seeds(frame: pl.DataFrame, x: str, y: str) -> pl.DataFrame:
+    """learner, x: the mean of y over the seeds, and where the middle 80 % of the seeds lie."""
+    value = pl.col(y)
+    return (
+        frame.filter(value.is_not_null() & value.is_not_nan())
+        .group_by("learner", x)
+        .agg(
+            mean=value.mean(),
+            low=value.quantile(0.1, "linear"),
+            high=value.quantile(0.9, "linear"),
+        )
+        .sort("learner", x)
+    )
+
+
+def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look], field: str) -> list[alt.Chart]:
+    """Bands and lines of a frame from `over_seeds`, and a layer of tooltips."""
+    rounded = data.with_columns(pl.col("mean", "low", "high").round_sig_figs(5))
+    base = alt.Chart(rounded)
+    x, colour = across.x(f"{field}:Q"), colour_of(looks)
+    floor = up.low * 1e-2 if up.kind == "log" else up.low  # a log scale has no place for what is not positive
+    kept = base.transform_calculate(**{name: f"max(datum.{name}, {floor!r})" for name in ("mean", "low", "high")})
+    band = kept.mark_area(clip=True, opacity=1).encode(
+        x=x, y=up.y("low:Q"), y2="high:Q", color=colour, fillOpacity=faded(0.16, alt.FillOpacityValue)
+    )
+    line = kept.mark_line(clip=True, strokeWidth=1.8).encode(
+        x=x, y=up.y("mean:Q"), color=colour, strokeDash=dash_of(looks), strokeOpacity=faded(1.0, alt.StrokeOpacityValue)
+    )
+    tips = [
+        alt.Tooltip("learner:N"),
+        alt.Tooltip(f"{field}:Q", title=across.title, format=",~g"),
+        alt.Tooltip("mean:Q", title="mean", format=",.4~g"),
+        alt.Tooltip("low:Q", title="80 % of seeds from", format=",.4~g"),
+        alt.Tooltip("high:Q", title="to", format=",.4~g"),
+    ]
+    hover = base.mark_point(style=HOVER, clip=True, size=70, opacity=0, filled=True).encode(
+        x=x, y=up.y("mean:Q"), tooltip=tips
+    )
+    return [band, line, hover]
+
+
+def ends_of(data: pl.DataFrame, field: str, order: list[str]) -> list[End]:
+    """The last point of every line."""
+    last = data.sort(field).group_by("learner").agg(pl.col("mean").last())
+    heights = dict(last.iter_rows())
+    return [End(learner, learner, heights[learner]) for learner in order if learner in heights]
+
+
+def names(ends: list[End], up: Axis, size: tuple[int, int], looks: Mapping[str, Look]) -> list[Any]:
+    """Names to the right of the panel, none on another, each joined to the end of its line by a leader.
+
+    An end that is no learner's, such as a theorem's, gets a name without colour and marker.
+    """
+    width, height = size
+    tips = [height - up.pixel(end.height, height) for end in ends]
+    rows = [
+        {"learner": end.learner, "text": end.text, "x": width, "x2": width + 16, "x3": width + 24}
+        | {"y": round(tip, 2), "y2": round(place, 2)}
+        for end, tip, place in zip(ends, tips, spread(tips, LABEL_GAP, LABEL_EDGE, height - LABEL_EDGE), strict=True)
+    ]
+    learners = [row for row in rows if row["learner"] in looks]
+    others = [row for row in rows if row["learner"] not in looks]
+    layers = []
+    if learners:
+        base, colour = alt.Chart(pl.DataFrame(learners)), colour_of(looks)
+        marker = base.mark_point(filled=True, size=34).encode(**_at("x2", "y2"), shape=shape_of(looks))
+        text = base.mark_text(align="left", baseline="middle").encode(**_at("x3", "y2"), text="text:N")
+        layers += [_leader(base).encode(color=colour, opacity=faded(0.8)), marker.encode(color=colour, opacity=faded())]
+        layers += [text.encode(opacity=faded())]
+    if others:
+        base = alt.Chart(pl.DataFrame(others))
+        text = base.mark_text(align="left", baseline="middle", style="theory-name")
+        layers += [_leader(base, style="mark"), text.encode(**_at("x3", "y2"), text="text:N")]
+    return layers
+
+
+def room_for(n_names: int, size: tuple[int, int]) -> tuple[int, int]:
+    """A panel of this size, or higher, so that this many names have room beside it."""
+    return size[0], max(size[1], LABEL_GAP * (n_names - 1) + 2 * LABEL_EDGE)
+
+
+def _at(x: str, y: str) -> dict[str, Any]:
+    """Places given in pixels."""
+    return {"x": alt.X(f"{x}:Q", scale=None), "y": alt.Y(f"{y}:Q", scale=None)}
+
+
+def _leader(base: alt.Chart, **words: Any) -> Any:
+    rule = base.mark_rule(strokeWidth=1, **words)
+    return rule.encode(**_at("x", "y"), x2="x2:Q", y2="y2:Q")
+
+
+def upright(title: str) -> alt.TitleParams:
+    """A panel's title, with room below it for a note."""
+    return alt.TitleParams(title, offset=16, frame="group")
+
+
+def in_columns(panels: list[Panel], columns: int, spacing: int = 30) -> alt.ConcatChart:
+    """Panels side by side, row after row."""
+    return alt.concat(*panels, columns=min(columns, len(panels)), spacing=spacing)

@@ -1,0 +1,89 @@
+"""Standings: the leaderboard as a picture, and the time a round takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from turncoat.report.axes import Axis, log_axis, symlog_axis
+from turncoat.report.frames import Frames
+from turncoat.report.looks import Look
+from turncoat.report.panel import HOVER, Panel, colour_of, faded, in_columns, shape_of, upright
+
+ROW = 19  # pixels
+WIDTH = 190
+TIMES_WIDTH = 420
+
+
+def _rows(looks: Mapping[str, Look], *, named: bool) -> alt.Y:
+    """The learners, best at the top."""
+    axis = alt.Axis(labels=named, ticks=False, domain=False, grid=True, labelLimit=260, labelPadding=8)
+    return alt.Y("learner:N", title=None, scale=alt.Scale(domain=list(looks)), axis=axis)
+
+
+def leaderboard(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
+    """Regret and its interval for each learner, a panel for each environment; beside it the rank and its interval."""
+    columns = min(4, len(frames.environments()))
+    panels: list[Panel] = []
+    for environment in frames.environments():
+        here = (pl.col("environment") == environment) & pl.col("learner").is_in(list(looks))
+        board = frames.leaderboard.filter(here)
+        if not board.is_empty():
+            panels.append(_board(environment, board, looks, named=len(panels) % columns == 0))
+    return in_columns(panels, columns, spacing=24)
+
+
+def _board(environment: str, board: pl.DataFrame, looks: Mapping[str, Look], *, named: bool) -> Panel:
+    values = [x for name in ("regret", "low", "high") for x in board[name].fill_nan(None).drop_nulls()]
+    across = log_axis("regret", values) if min(values) > 0 else symlog_axis("regret", values, 10.0)
+    data = board.with_columns(
+        rank_words=pl.struct("rank", "rank_low", "rank_high").map_elements(rank_words, return_dtype=pl.String)
+    ).with_columns(pl.col("regret", "low", "high").fill_nan(None).round_sig_figs(5))
+    base = alt.Chart(data)
+    y, colour = _rows(looks, named=named), colour_of(looks)
+    tips: list[Any] = ["learner:N", *(alt.Tooltip(f"{name}:Q", format=",.4~g") for name in ("regret", "low", "high"))]
+    layers = [
+        base.mark_rule(strokeWidth=2).encode(x=across.x("low:Q"), x2="high:Q", y=y, color=colour, opacity=faded()),
+        base.mark_point(filled=True, size=52).encode(
+            x=across.x("regret:Q"), y=y, color=colour, shape=shape_of(looks), opacity=faded(), tooltip=tips
+        ),
+        base.mark_text(align="left", baseline="middle").encode(
+            x=alt.value(WIDTH + 8), y=y, text="rank_words:N", opacity=faded()
+        ),
+    ]
+    head = alt.Chart(pl.DataFrame({"text": ["rank"]})).mark_text(style="note", align="left", baseline="bottom")
+    layers.append(head.encode(x=alt.value(WIDTH + 8), y=alt.value(-3), text="text:N"))
+    return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(looks), title=upright(environment))
+
+
+def rank_words(rank: dict[str, Any]) -> str:
+    """`2 (1–3)`; the rank alone where it is certain or nothing is known of its interval."""
+    low, high = rank["rank_low"], rank["rank_high"]
+    best = f"{rank['rank']:g}"
+    return best if low is None or high is None or low == high else f"{best} ({low:g}–{high:g})"
+
+
+def times(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
+    """Nanoseconds a round: every game a tick, the median a marker with its number."""
+    assert frames.times is not None
+    data = frames.times.filter(pl.col("learner").is_in(list(looks)))
+    value = pl.col("ns_per_round")
+    medians = data.group_by("learner").agg(value.median()).sort("learner")
+    across: Axis = log_axis("nanoseconds a round", data["ns_per_round"].to_list())
+    y, colour = _rows(looks, named=True), colour_of(looks)
+    every = alt.Chart(data.select("environment", "learner", "seed", value.round_sig_figs(4))).mark_tick(thickness=1)
+    middle = alt.Chart(medians.with_columns(value.round_sig_figs(4)))
+    where = {"x": across.x("ns_per_round:Q"), "y": y}
+    tips: list[Any] = ["learner:N", "environment:N", "seed:Q", alt.Tooltip("ns_per_round:Q", format=",.0f")]
+    layers = [
+        every.encode(**where, color=colour, opacity=faded(0.45)),
+        every.mark_point(style=HOVER, size=70, opacity=0, filled=True).encode(**where, tooltip=tips),
+        middle.mark_point(filled=True, size=52).encode(**where, color=colour, shape=shape_of(looks), opacity=faded()),
+        middle.mark_text(align="left", baseline="middle").encode(
+            x=alt.value(TIMES_WIDTH + 8), y=y, text=alt.Text("ns_per_round:Q", format=",.0f"), opacity=faded()
+        ),
+    ]
+    return in_columns([alt.layer(*layers).properties(width=TIMES_WIDTH, height=ROW * len(looks))], 1)

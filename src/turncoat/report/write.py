@@ -1,0 +1,68 @@
+"""report: write a race's page and figures into a folder."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+from turncoat.errors import MissingPackageError
+from turncoat.report.frames import Frames
+from turncoat.report.looks import FRONT, LIGHT, looks_of
+from turncoat.report.settle import settled_pdf, settled_svg
+
+PACKAGES = ("polars", "altair", "vl_convert")
+PIXELS = 2  # of a PNG, for one of the figure
+
+
+def report(frames: Frames, folder: str | os.PathLike[str]) -> Path:
+    """Write report.html and figures/*.pdf, *.svg, *.png into the folder, and say where the page is.
+
+    The page needs no network and no other file. The same frames give the same bytes.
+    """
+    for package in PACKAGES:
+        _need(package)
+    from turncoat.report.figures import draw_all, still
+    from turncoat.report.page import page
+
+    looks = looks_of(frames.learners())
+    front = dict(list(looks.items())[:FRONT])
+    drawn = draw_all(frames, front)
+    everyone = draw_all(frames, looks) if len(looks) > len(front) else []
+    home = Path(folder)
+    (home / "figures").mkdir(parents=True, exist_ok=True)
+    for figure, spec in drawn:
+        for ending, content in pictures(still(spec)).items():
+            _write(home / "figures" / f"{figure.name}.{ending}", content)
+    _write(home / "report.html", page(frames, looks, drawn, everyone).encode())
+    return home / "report.html"
+
+
+def pictures(spec: dict[str, object]) -> dict[str, bytes]:
+    """A figure in the three formats, drawn once."""
+    import vl_convert
+
+    svg = settled_svg(vl_convert.vegalite_to_svg(spec, config=LIGHT, vl_version=vega_lite_version()))
+    png = vl_convert.svg_to_png(svg, scale=PIXELS)
+    return {"svg": svg.encode(), "png": png, "pdf": settled_pdf(vl_convert.svg_to_pdf(svg))}
+
+
+def vega_lite_version() -> str:
+    """The version that altair writes for, as vl-convert names it: 6.4 for v6.4.1."""
+    import altair as alt
+
+    return ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+
+
+def _write(file: Path, content: bytes) -> None:
+    """All of it or nothing: a reader never meets half a file."""
+    beside = file.with_name(f".{file.name}.new")
+    beside.write_bytes(content)
+    beside.replace(file)
+
+
+def _need(package: str) -> None:
+    try:
+        import_module(package)
+    except ModuleNotFoundError:
+        raise MissingPackageError(f"a report needs {package}: pip install 'turncoat[race]'") from None

@@ -1,0 +1,243 @@
+"""What is in the figures: the data that was given, on the axes it should be on, each learner with one look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+
+import turncoat as tc
+from tests.report.sample import crowd
+from turncoat.report import Frames, maps
+from turncoat.report.figures import FIGURES, draw_all, still
+from turncoat.report.growth import fit
+from turncoat.report.looks import COLOURS, FRONT, Look, looks_of
+from turncoat.report.maps import _arms, shown_learners
+from turncoat.report.over_time import thinned
+
+Specs = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def looks(frames: Frames) -> dict[str, Look]:
+    return looks_of(frames.learners())
+
+
+@pytest.fixture(scope="module")
+def specs(frames: Frames, looks: dict[str, Look]) -> Specs:
+    return {figure.name: spec for figure, spec in draw_all(frames, looks)}
+
+
+@pytest.fixture(scope="module")
+def small(frames: Frames, looks: dict[str, Look]) -> Specs:
+    """One environment, two learners, a master among them."""
+    one = replace(frames, games=frames.games.filter(pl.col("environment") == "flip/3"))
+    few = {learner: looks[learner] for learner in looks if learner in ("exp3", "master-base")}
+    return {figure.name: spec for figure, spec in draw_all(one, few)}
+
+
+def layers(spec: Any) -> Iterator[dict[str, Any]]:
+    """Every layer of a figure."""
+    for panel in spec.get("concat", []):
+        yield from panel.get("layer", [])
+
+
+def rows(spec: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The data of a layer."""
+    found: list[dict[str, Any]] = spec["datasets"][layer["data"]["name"]]
+    return found
+
+
+def titled(spec: dict[str, Any], environment: str) -> dict[str, Any]:
+    """The panel of an environment."""
+    found: dict[str, Any] = next(panel for panel in spec["concat"] if panel["title"]["text"] == environment)
+    return found
+
+
+def test_all_figures_are_drawn(specs: Specs) -> None:
+    assert list(specs) == [figure.name for figure in FIGURES]
+    assert len(specs) == 8
+
+
+@pytest.mark.parametrize("name", [figure.name for figure in FIGURES])
+def test_every_figure_is_good_vega_lite(small: Specs, name: str) -> None:
+    """Altair's own checks are off while figures are drawn: here they are on."""
+    alt.Chart.from_dict(small[name], validate=True)
+
+
+def test_bad_vega_lite_would_be_seen(small: Specs) -> None:
+    with pytest.raises(Exception, match="'much' is not of type 'number'"):
+        alt.Chart.from_dict({**small["time"], "spacing": "much"}, validate=True)
+
+
+def test_a_learner_has_one_colour_dash_and_marker_everywhere(specs: Specs, looks: dict[str, Look]) -> None:
+    seen: dict[str, set[Any]] = {"color": set(), "strokeDash": set(), "shape": set()}
+    for spec in specs.values():
+        for layer in layers(spec):
+            for channel, found in seen.items():
+                encoding = layer["encoding"].get(channel, {})
+                if encoding.get("field") == "learner":
+                    scale = encoding["scale"]
+                    found.add((tuple(scale["domain"]), tuple(map(str, scale["range"]))))
+    assert seen["color"] == {(tuple(looks), tuple(look.colour for look in looks.values()))}
+    assert len(seen["strokeDash"]) == len(seen["shape"]) == 1
+
+
+def test_thirty_learners_have_thirty_looks() -> None:
+    looks = looks_of([str(i) for i in range(30)]).values()
+    assert len({(look.colour, look.dash) for look in looks}) == 30
+    assert {look.colour for look in looks} == set(COLOURS)
+
+
+def test_the_frontier_has_the_regret_at_every_S_and_the_theorems(frames: Frames, specs: Specs) -> None:
+    assert frames.frontier is not None
+    spec, environment, learner = specs["frontier"], "piecewise/10", "exp3.s, told S"
+    panel = titled(spec, environment)
+    line = next(layer for layer in panel["layer"] if "strokeDash" in layer["encoding"])
+    here = (pl.col("environment") == environment) & (pl.col("learner") == learner)
+    mean = dict(frames.frontier.filter(here).group_by("S").agg(pl.col("regret").mean()).iter_rows())
+    drawn = {row["S"]: row["mean"] for row in rows(spec, line) if row["learner"] == learner}
+    assert drawn.keys() == set(range(31))
+    assert drawn == pytest.approx(mean, rel=1e-4)
+    curves = [rows(spec, layer) for layer in panel["layer"] if layer["mark"].get("style") == "theory"]
+    assert [curve[0]["curve"] for curve in curves] == ["Theorem 1", "Theorem 2"]
+    for curve, theorem in zip(curves, (tc.theorem_1, tc.theorem_2), strict=True):
+        assert {row["S"]: row["bound"] for row in curve} == pytest.approx(
+            {S: theorem(2000, 10, S).total for S in range(31)}, rel=1e-4
+        )
+    low, high = line["encoding"]["y"]["scale"]["domain"]
+    assert line["encoding"]["y"]["scale"]["type"] == "symlog"
+    assert low <= min(mean.values()) and high >= tc.theorem_2(2000, 10, 30).total
+    assert "planted S = 10" in str(spec["datasets"])
+
+
+def test_given_bounds_take_the_place_of_the_theorems(frames: Frames, looks: dict[str, Look]) -> None:
+    bounds = pl.DataFrame({"environment": "flip/3", "curve": "realised", "S": [0, 1, 2], "bound": [1.0, 2.0, 3.0]})
+    only = Frames(frames.games, frames.leaderboard, frontier=frames.frontier, bounds=bounds)
+    spec = {figure.name: spec for figure, spec in draw_all(only, looks)}["frontier"]
+    theory = [layer for layer in layers(spec) if layer["mark"].get("style") == "theory"]
+    assert [rows(spec, layer) for layer in theory] == [bounds.to_dicts()]
+
+
+def test_regret_over_time_is_log_log_with_a_band_over_the_seeds(frames: Frames, specs: Specs) -> None:
+    assert frames.traces is not None
+    for name, column in (("regret", "regret"), ("pseudo-regret", "pseudo_regret")):
+        panel = titled(specs[name], "flip/3")
+        band, line = panel["layer"][:2]
+        assert (band["mark"]["type"], line["mark"]["type"]) == ("area", "line")
+        assert line["encoding"]["x"]["scale"]["type"] == line["encoding"]["y"]["scale"]["type"] == "log"
+        assert line["encoding"]["x"]["scale"]["domain"] == [10, 2000]
+        here = (pl.col("environment") == "flip/3") & (pl.col("learner") == "exp3") & (pl.col("t") == 2000)
+        values = frames.traces.filter(here)[column].to_numpy()
+        (row,) = (row for row in rows(specs[name], band) if row["learner"] == "exp3" and row["t"] == 2000)
+        assert row["mean"] == pytest.approx(values.mean(), rel=1e-4)
+        assert [row["low"], row["high"]] == pytest.approx(np.quantile(values, [0.1, 0.9]).tolist(), rel=1e-4)
+
+
+def test_no_two_names_of_a_panel_touch(frames: Frames) -> None:
+    two = frames.games.filter(pl.col("environment").is_in(["flip/3", "drift/2"]))
+    many = replace(crowd(frames, 30), games=two, shares=None, trust=None, times=None)
+    everyone = looks_of(many.learners())
+    for looks in (everyone, dict(list(everyone.items())[:FRONT])):
+        n_panels = 0
+        for figure, spec in draw_all(many, looks):
+            for panel in spec["concat"] if figure.name != "leaderboard" else []:
+                texts = [layer for layer in panel["layer"] if layer["encoding"].get("text", {}).get("field") == "text"]
+                named = [layer for layer in texts if layer["encoding"]["y"].get("field") == "y2"]
+                heights = sorted(row["y2"] for layer in named for row in rows(spec, layer))
+                assert len(heights) >= len(looks)
+                assert min(np.diff(heights)) > 12.9  # pixels; the letters are 11
+                assert heights[0] >= 5 and heights[-1] <= panel["height"] - 5
+                n_panels += 1
+        assert n_panels == 8
+
+
+def test_arms_played_between_two_checkpoints_are_differences() -> None:
+    """60 bins over 120 rounds; arm 0 in the first 60, then arm 1: shares so far must not be mistaken for shares."""
+    t = [30, 60, 90, 120]
+    shares = pl.DataFrame(
+        {"t": t * 2, "arm": [0] * 4 + [1] * 4, "share": [1, 1, 60 / 90, 0.5, 0, 0, 30 / 90, 0.5]},
+        strict=False,
+    )
+    cells = _arms(shares).cells
+    assert np.allclose(cells[0], [1] * 30 + [0] * 30) and np.allclose(cells[1], [0] * 30 + [1] * 30)
+
+
+def test_the_arms_stand_under_the_planted_path_of_the_same_seed(frames: Frames, specs: Specs) -> None:
+    assert frames.planted is not None
+    spec = specs["arms"]
+    path = frames.planted.filter((pl.col("environment") == "flip/3") & (pl.col("seed") == 0)).sort("start")
+    panel = titled(spec, "flip/3")
+    lines = next(rows(spec, layer) for layer in panel["layer"] if layer["mark"]["type"] == "rule")
+    assert [(row["x"], row["y"]) for row in lines] == list(path.select("start", "arm").iter_rows())
+    assert lines[-1]["x2"] == 2000
+    assert len(spec["concat"]) == 6 * 4
+
+
+def test_too_many_maps_are_the_best_ones_and_say_so() -> None:
+    learners = [str(i) for i in range(12)]
+    assert shown_learners(learners, 4) == learners  # and all of thirty: 120 maps
+    assert shown_learners(learners, 33) == ["0", "1", "2"]
+    assert shown_learners(learners, 100) == ["0", "1"]
+
+
+def test_a_figure_with_fewer_maps_than_learners_says_so(
+    frames: Frames, looks: dict[str, Look], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maps, "MOST_MAPS", 8)
+    chart = maps.arms(frames, looks).to_dict(validate=False)
+    assert chart["title"] == "the best 2 of these 6 learners"
+    assert len(chart["concat"]) == 2 * 4
+
+
+def test_trust_is_shown_for_masters_only(specs: Specs) -> None:
+    names = {row["learner"] for data in specs["trust"]["datasets"].values() for row in data if "learner" in row}
+    assert names == {"adaptive-master-base, shared", "adaptive-master-base", "master-base"}
+
+
+def test_the_exponent_of_a_power_is_found() -> None:
+    horizons = [100.0, 1000.0, 10_000.0]
+    power = fit(horizons, [3.0 * T**0.6 for T in horizons], [0.1 * 3.0 * T**0.6 for T in horizons])
+    assert power is not None
+    assert (power.c, power.exponent) == pytest.approx((3.0, 0.6))
+    # Slope of three points at -1, 0, 1 (times ln 10): (y3 - y1)/2, and each log mean has the error 0.1.
+    assert power.half_width == pytest.approx(1.96 * math.sqrt(2 * 0.1**2 / 4) / math.log(10))
+    assert fit([100.0], [1.0], [0.1]) is None
+    assert fit([100.0, 200.0], [-1.0, 3.0], [0.1, 0.1]) is None
+
+
+def test_exponents_are_written_beside_the_names(specs: Specs) -> None:
+    assert "T^0." in str(specs["growth"]["datasets"]) and "±" in str(specs["growth"]["datasets"])
+
+
+def test_what_is_missing_is_left_out(frames: Frames, looks: dict[str, Look]) -> None:
+    assert frames.traces is not None and frames.growth is not None
+    bare = Frames(frames.games, frames.leaderboard)
+    assert [figure.name for figure, _ in draw_all(bare, looks)] == ["leaderboard"]
+    partial = replace(
+        bare,
+        traces=frames.traces.with_columns(pseudo_regret=pl.lit(None, dtype=pl.Float64)),
+        growth=frames.growth.filter(pl.col("horizon") == 2000),
+    )
+    assert [figure.name for figure, _ in draw_all(partial, looks)] == ["leaderboard", "regret"]
+
+
+def test_long_traces_are_thinned_and_keep_their_ends() -> None:
+    rounds = list(range(1, 2001))
+    kept = thinned(rounds)
+    assert len(kept) <= 70 and kept[0] == 1 and kept[-1] == 2000
+    assert thinned([0, 5, 3]) == [0, 3, 5]
+    assert thinned(list(range(500)))[:2] == [0, 1]  # numbers of switches begin at 0
+
+
+def test_paper_has_nothing_for_the_mouse(specs: Specs) -> None:
+    for spec in specs.values():
+        text = str(still(spec))
+        assert "tooltip" not in text and "'hover'" not in text
+    assert "'hover'" in str(specs["regret"])
