@@ -47,6 +47,10 @@ SUITE = \
 JIT_OFF = \
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cacheprovider --cov --cov-report=term
 
+# A browser for the tests of the report's page: only on a build machine, and only for root. Elsewhere they may skip.
+SYSTEM = \
+	if [ "$${CI:-}" = true ] && [ "$$(id -u)" = 0 ]; then sh tests/install_system.sh; fi
+
 # Both passes at once, one a core; the second one's words are kept until the first has spoken.
 TESTS = \
 	($(JIT_OFF)) >.venv/jit-off.log 2>&1 & second=$$!; status=0; \
@@ -62,7 +66,7 @@ race: .venv/.race
 	$(call timed,race,$(BIN)/turncoat race $(ARGS))
 
 test: .venv/.dev
-	$(call timed,test,$(CHECKS); $(TESTS))
+	$(call timed,test,$(CHECKS); $(SYSTEM); $(TESTS))
 
 check: .venv/.dev
 	$(call timed,check,$(CHECKS))

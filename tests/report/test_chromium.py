@@ -1,0 +1,73 @@
+"""The page in a real browser: it draws every figure, says nothing on the console, and asks nobody for anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.report.chromium import Chromium, find
+from tests.report.sample import crowd
+from turncoat.report import Frames, report
+
+PATH = find()
+READY = "document.body !== null && document.body.dataset.ready === 'yes'"
+WHY = "there is no Chromium here (Debian: apt-get install chromium); with CI=true, make test installs it for root"
+pytestmark = pytest.mark.skipif(PATH is None, reason=WHY)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_opens_without_an_error_or_a_request(folder: Path, dark: bool) -> None:
+    page = folder / "report.html"
+    with Chromium(PATH or "", dark=dark) as browser:
+        browser.open(page)
+        browser.wait(READY)
+        assert browser.evaluate("document.querySelectorAll('.figure svg.marks').length") == 8
+        assert browser.evaluate("[...document.querySelectorAll('svg.marks')].every(f => f.clientHeight > 50)")
+        ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == ("rgb(22, 24, 28)" if dark else "rgb(255, 255, 255)")
+        assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert browser.errors == []
+        assert browser.requests == [page.as_uri()]
+
+
+def test_a_click_on_a_learner_dims_the_others_everywhere(folder: Path) -> None:
+    lines = "[...document.querySelectorAll('[data-figure=regret] .mark-line path')]"
+    faint = f"{lines}.map(line => line.getAttribute('stroke-opacity'))"
+    with Chromium(PATH or "") as browser:
+        browser.open(folder / "report.html")
+        browser.wait(READY)
+        assert set(browser.evaluate(faint)) == {"1"}
+        browser.evaluate("document.querySelector('[data-learner=exp3]').click()")
+        browser.wait(f"{faint}.filter(o => o === '0.08').length === 20 && {faint}.filter(o => o === '1').length === 4")
+        browser.evaluate("document.querySelector('[data-learner=exp3]').click()")
+        browser.wait(f"{faint}.every(o => o === '1')")
+        assert browser.errors == []
+
+
+def test_the_rest_of_thirty_learners_is_one_click_away(frames: Frames, tmp_path: Path) -> None:
+    many = crowd(frames, 30)
+    one = many.games.filter(pl.col("environment") == "flip/3")
+    page = report(Frames(one, many.leaderboard, traces=many.traces), tmp_path)
+    lines = "document.querySelectorAll('[data-figure=regret] .mark-line path').length"
+    shown = "[...document.querySelectorAll('#standings tbody tr')].filter(row => row.offsetHeight > 0).length"
+    with Chromium(PATH or "") as browser:
+        browser.open(page)
+        browser.wait(READY)
+        assert (browser.evaluate(lines), browser.evaluate(shown)) == (12, 12)
+        browser.evaluate("document.getElementById('more').click()")
+        browser.wait(f"{READY} && {lines} === 30")
+        assert browser.evaluate(shown) == 30
+        assert browser.errors == [] and browser.requests == [page.as_uri()]
+
+
+def test_this_would_hear_an_error_and_a_request(tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text("<body data-ready='yes'><img src='http://127.0.0.1:9/x.png'><script>nobody();</script>")
+    with Chromium(PATH or "") as browser:
+        browser.open(page)
+        browser.wait(READY)
+        browser.wait("document.images[0].complete")
+        assert "http://127.0.0.1:9/x.png" in browser.requests
+        assert any("nobody is not defined" in error for error in browser.errors)
