@@ -40,23 +40,29 @@ CHECKS = \
 	echo "-- import-linter"; $(BIN)/lint-imports --no-logo; \
 	echo "-- architecture";  $(BIN)/python -m pytest -q tests/architecture
 
+# Two passes at once, one a core. The second: a smaller one with the JIT off, then the folders APART, compiled into a
+# cache of their own (two processes must not compile the same kernel into one).
+APART = tests/golden tests/race tests/report tests/statistical
+
 SUITE = \
 	echo "-- the suite, compiled"; \
-	$(BIN)/python -m pytest -q --ignore=tests/architecture $(ARGS)
+	$(BIN)/python -m pytest -q --ignore=tests/architecture $(APART:%=--ignore=%) $(ARGS)
 
-JIT_OFF = \
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cacheprovider --cov --cov-report=term
+SECOND = \
+	echo "-- the smaller pass, JIT off, with coverage"; \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cacheprovider --cov --cov-report=term; \
+	echo "-- the rest of the suite, compiled: $(APART)"; \
+	NUMBA_CACHE_DIR="$(CURDIR)/.venv/kernels" $(BIN)/python -m pytest -q -p no:cacheprovider $(APART)
 
 # A browser for the tests of the report's page: only on a build machine, and only for root. Elsewhere they may skip.
 SYSTEM = \
 	if [ "$${CI:-}" = true ] && [ "$$(id -u)" = 0 ]; then sh tests/install_system.sh; fi
 
-# Both passes at once, one a core; the second one's words are kept until the first has spoken.
 TESTS = \
-	($(JIT_OFF)) >.venv/jit-off.log 2>&1 & second=$$!; status=0; \
+	(set -e; $(SECOND)) >.venv/second.log 2>&1 & second=$$!; status=0; \
 	($(SUITE)) || status=$$?; \
 	wait $$second || status=$$?; \
-	echo "-- the smaller pass, JIT off, with coverage"; cat .venv/jit-off.log; \
+	cat .venv/second.log; \
 	exit $$status
 
 FIGURES = \
