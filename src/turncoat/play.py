@@ -32,7 +32,7 @@ class Notes(NamedTuple):
     A round whose loss is outside the range is neither told nor counted.
     """
 
-    played: Ints  # (T,) the arm of every round
+    played: Ints  # the arm of every round, from the first one of this call on
     counts: Ints  # (K,) how often each arm was played
     sums: Vector  # (2,) the losses of the arms played, and their mean losses
     refused: Ints  # (1,) the arm whose loss was outside the range
@@ -48,7 +48,7 @@ def run(state: Any, game: Any, notes: Notes, first: int, stop: int, low: float, 
         choice = ask(state)
         arm = choice[0]
         if played.size > 0:
-            played[t] = arm
+            played[t - first] = arm
         loss = loss_of(game, t, arm)
         if not low <= loss <= high:
             refused[0] = arm
@@ -85,19 +85,19 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
         hint = " (is the table transposed?)" if horizon == learner.n_arms else ""
         raise TableError(f"the losses have {n_arms} arms and the learner {learner.n_arms}; accepted is the same{hint}")
     low, high = learner.loss_range
-    notes = blank_notes(horizon, 0)
+    played, notes = np.empty(horizon, dtype=np.int64), blank_notes(0, 0)
     state = learner.view()
     with learner.whole_game():
         t, block = 0, _FIRST_BLOCK
         while t < horizon:
             stop = min(t + block, horizon)
             began = time.perf_counter()
-            reached = run(state, game, notes, t, stop, low, high)
+            reached = run(state, game, notes._replace(played=played[t:stop]), t, stop, low, high)
             if reached < stop:
                 raise bad_loss(losses, game, reached, int(notes.refused[0]), low, high)
             block = 2 * block if time.perf_counter() - began < _BLOCK_SECONDS / 2 else block
             t = stop
-    return notes.played
+    return played
 
 
 def _game(losses: Any) -> tuple[Any, int, int]:

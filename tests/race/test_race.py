@@ -124,12 +124,15 @@ def test_an_adversary_that_watches_begins_afresh_in_every_cell() -> None:
     makers = {"exp3": tc.Exp3, "leader": FollowTheLeader}
     first, again = (tc.race(makers, ["adaptive/5"], T, seeds=2, workers=workers) for workers in (1, 2))
     assert_same(first, again)
-    assert first.traces["regret"].null_count() == first.traces.height  # no comparator: losses depend on the arms played
-    assert first.leaderboard()["rank"].to_list() == [1, 2]  # by loss, then
     played = tc.play(tc.Exp3(5, T, seed=stream(0, 1, 1)), scenario("adaptive/5", T, stream(0, 1, 0)))
     met = scenario("adaptive/5", T, stream(0, 1, 0)).losses_against(played)  # type: ignore[attr-defined]
     last = first.traces.filter(learner="exp3", seed=1).row(-1, named=True)
     assert last["loss"] == met[np.arange(T), played].sum()
+    regrets = tc.switching_regret(met, played, 8)  # against sequences on the losses that were met
+    assert first.frontier.filter(learner="exp3", seed=1)["regret"].to_list() == regrets.tolist()
+    assert (last["regret"], last["pseudo_regret"]) == (regrets[8], None)
+    middle = first.traces.filter(learner="exp3", seed=1, t=T // 2)["regret"].item()
+    assert middle == tc.switching_regret(met[: T // 2], played[: T // 2], 8)[8]
 
 
 def test_max_switches_is_how_far_the_frontier_goes() -> None:

@@ -17,6 +17,7 @@ from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner
 from turncoat.play import Notes, bad_loss, blank_notes, run
+from turncoat.race.witness import WITNESSED, Witness
 from turncoat.types import Ints, Matrix, Vector
 
 MOST_SHARES = 64  # arms whose shares are kept
@@ -39,14 +40,16 @@ class Cell(NamedTuple):
     candidates: Vector  # (H,) of a master's bases; H = 0 for other learners
     trust: Matrix  # (n, H) the master's probabilities
     rho: Matrix  # (n, H), or (n, 0) for masters without thresholds
+    best: Matrix  # (n, S_max + 1) L*(s) of the losses this learner met, if they depend on its arms; else (n, 0)
     seconds: float  # in the loop
 
 
 class _Track:
     """Fills the rows of a cell, one checkpoint after the other."""
 
-    def __init__(self, learner: Any, t: Ints, n_arms: int) -> None:
-        self.learner, self.t = learner, t
+    def __init__(self, learner: Any, t: Ints, n_arms: int, witness: Witness | None) -> None:
+        self.learner, self.t, self.witness = learner, t, witness
+        self.best = np.empty((t.size, 0 if witness is None else witness.max_switches + 1))
         self.candidates = np.array(getattr(learner, "candidates", ()), dtype=np.float64)
         self.sums = np.empty((t.size, 2))
         self.counts = np.empty((t.size, n_arms), dtype=np.int64)
@@ -56,6 +59,8 @@ class _Track:
     def note(self, row: int, notes: Notes) -> None:
         """Write a row."""
         self.sums[row], self.counts[row] = notes.sums, notes.counts
+        if self.witness is not None:
+            self.best[row] = self.witness.comparator.losses()
         if self.trust.size:
             self.trust[row] = self.learner.master_probabilities
         if self.rho.size:
@@ -66,19 +71,27 @@ class _Track:
         arms = np.sort(np.argsort(-self.counts[-1], kind="stable")[:MOST_SHARES]).astype(np.int64)
         shares = self.counts[:, arms] / self.t[:, None]
         loss, mean_loss = np.ascontiguousarray(self.sums.T)
-        return Cell(self.t, loss, mean_loss, arms, shares, self.candidates, self.trust, self.rho, seconds)
+        seen = self.candidates, self.trust, self.rho, self.best
+        return Cell(self.t, loss, mean_loss, arms, shares, *seen, seconds)
 
 
 def play_cell(
-    learner: Any, environment: Environment, t: Ints, stopping: Callable[[], bool] = lambda: False, block: int = 0
+    learner: Any,
+    environment: Environment,
+    t: Ints,
+    stopping: Callable[[], bool] = lambda: False,
+    block: int = 0,
+    max_switches: int = 0,
 ) -> Cell:
     """Play up to the last checkpoint. `block` rounds at a time go uninterrupted; 0 means about a twentieth of a second.
 
-    The environment must be fresh. What comes out does not depend on the blocks.
+    The environment must be fresh. What comes out does not depend on the blocks. An adaptive adversary's losses are
+    those of this one game, so the comparator, up to `max_switches`, goes along.
     """
     is_ours = isinstance(learner, Learner)
-    track = _Track(learner if is_ours else None, t, environment.n_arms)
-    notes = blank_notes(0, environment.n_arms)
+    witness = None if environment.oblivious else Witness(environment, max_switches)
+    track = _Track(learner if is_ours else None, t, environment.n_arms, witness)
+    notes = blank_notes(0 if witness is None else WITNESSED, environment.n_arms)
     advance = _compiled(learner, environment, notes) if is_ours else _by_hand(learner, environment, notes)
     size = block or (FIRST_BLOCK if is_ours else 64)
     first, seconds = 0, 0.0
@@ -86,11 +99,13 @@ def play_cell(
         while first < stop:
             if stopping():
                 raise Stopped
-            last = min(first + size, stop)
+            last = min(first + size, stop, stop if witness is None else first + WITNESSED)
             began = time.perf_counter()
             advance(first, last)
             took = time.perf_counter() - began
             seconds += took
+            if witness is not None:
+                witness.see(first, notes.played[: last - first])
             if not block and last - first == size and took < BLOCK_SECONDS / 2:
                 size *= 2
             first = last
@@ -124,6 +139,8 @@ def _by_hand(learner: Any, environment: Environment, notes: Notes) -> Callable[[
             loss = float(loss_of(game, t, arm))
             if not 0.0 <= loss <= 1.0:
                 raise bad_loss(environment, game, t, arm, 0.0, 1.0)
+            if notes.played.size:
+                notes.played[t - first] = arm
             notes.counts[arm] += 1
             notes.sums[0] += loss
             notes.sums[1] += mean_of(game, t, arm)

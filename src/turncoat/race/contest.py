@@ -15,7 +15,7 @@ from turncoat.race.ground import Ground
 from turncoat.race.plan import CellAt, GroundAt, Plan
 from turncoat.race.result import Result
 from turncoat.race.store import Memory, Store, open_store
-from turncoat.race.warm_up import as_sent, warm_up_cell, warm_up_ground
+from turncoat.race.warm_up import as_sent, warm_up
 
 Environments = str | Environment | Sequence[Any] | Mapping[str, Any]
 
@@ -63,10 +63,11 @@ def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them 
     crew = parse_engine(engine, workers)
     with open_store(folder, plan) as store:
         missing = _Missing(plan, store)
-        missing.warm_up(sent=engine != "threads")
+        warm_up(*missing.kinds(sent=engine != "threads"))
         result = Result(plan.names(), store.cells, store.grounds)
         if missing.cells or missing.grounds:
             with crew() as at_work:
+                at_work.prepare(*missing.kinds(sent=False))
                 _work(do_all(at_work, missing.jobs()), missing, store, result, on_progress)
     return result
 
@@ -99,13 +100,14 @@ class _Missing:
         if not store.find_ground(at, key) and len(self.places[key]) == 1:
             self.grounds[at] = key
 
-    def warm_up(self, sent: bool) -> None:
-        """Compile all that will run."""
-        for name in dict.fromkeys(at.environment for at in self.grounds):
-            warm_up_ground(self._environment(name, sent))
+    def kinds(self, sent: bool) -> tuple[list[Environment], list[tuple[Any, Environment]]]:
+        """One ground and one cell of every kind, to be compiled; if `sent`, as other processes will have them."""
+        grounds = [self._environment(name, sent) for name in dict.fromkeys(at.environment for at in self.grounds)]
+        cells = []
         for name, learner in dict.fromkeys((at.environment, at.learner) for at in self.cells):
             environment = self._environment(name, sent)
-            warm_up_cell(self.plan.learner(learner, 0, environment, quiet=True), environment)
+            cells.append((self.plan.learner(learner, 0, environment, quiet=True), environment))
+        return grounds, cells
 
     def _environment(self, name: str, sent: bool) -> Environment:
         environment = self.plan.environment(name, 0)
@@ -123,7 +125,7 @@ class _Missing:
                 if cell_at in self.cells:
                     environment = plan.environment(*at)
                     learner = plan.learner(name, at.seed, environment, quiet=True)
-                    yield CellJob(cell_at, learner, environment, plan.checkpoints)
+                    yield CellJob(cell_at, learner, environment, plan.checkpoints, plan.compared(environment))
 
 
 def _work(

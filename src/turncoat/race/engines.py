@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from turncoat.race.cell import Cell, play_cell
 from turncoat.race.ground import Ground, lay_ground
 from turncoat.race.packages import needed
 from turncoat.race.plan import CellAt, GroundAt
+from turncoat.race.warm_up import warm_up
 from turncoat.types import Ints
 
 MOST_WORKERS = 4096
@@ -34,10 +35,11 @@ class CellJob(NamedTuple):
     learner: Any
     environment: Environment
     t: Ints
+    max_switches: int
 
     def do(self, stopping: Callable[[], bool]) -> Cell:
         """Play it."""
-        return play_cell(self.learner, self.environment, self.t, stopping)
+        return play_cell(self.learner, self.environment, self.t, stopping, max_switches=self.max_switches)
 
 
 class GroundJob(NamedTuple):
@@ -71,11 +73,11 @@ def do(job: Job, stopping: Callable[[], bool] = never) -> Cell | Ground:
 
 
 class Crew(NamedTuple):
-    """Workers, and how many jobs they should have at hand."""
+    """Workers, how many jobs they should have at hand, and what they have to do before the first one."""
 
-    executor: Executor
     n_at_hand: int
     submit: Callable[[Job], Future[Any]]
+    prepare: Callable[..., None] = lambda *words: None
 
 
 @contextmanager
@@ -84,7 +86,7 @@ def threads(workers: int) -> Iterator[Crew]:
     ended = threading.Event()
     executor = ThreadPoolExecutor(workers, thread_name_prefix="turncoat")
     try:
-        yield Crew(executor, 2 * workers, lambda job: executor.submit(do, job, ended.is_set))
+        yield Crew(2 * workers, lambda job: executor.submit(do, job, ended.is_set))
     finally:
         ended.set()
         executor.shutdown(wait=True, cancel_futures=True)
@@ -97,7 +99,7 @@ def processes(workers: int) -> Iterator[Crew]:
     executor = loky.get_reusable_executor(max_workers=workers)
     finished = False
     try:
-        yield Crew(executor, 2 * workers, lambda job: executor.submit(do, job))
+        yield Crew(2 * workers, lambda job: executor.submit(do, job))
         finished = True
     finally:
         executor.shutdown(wait=True, kill_workers=not finished)
@@ -115,9 +117,16 @@ def dask(address: str) -> Iterator[Crew]:
         raise RaceError(f"there is no Dask scheduler at {address!r}: {problem}") from problem
     with client:
         n_threads = sum(client.nthreads().values())
+
+        def prepare(*words: Any) -> None:
+            """Compile on one worker of every host; the others will find it in the cache of their host."""
+            one_each = {address.rpartition(":")[0]: address for address in client.nthreads()}
+            at = {"allow_other_workers": True, "pure": False}
+            client.gather([client.submit(warm_up, *words, workers=[one], **at) for one in one_each.values()])
+
         executor = client.get_executor(pure=False, retries=RETRIES)
         try:
-            yield Crew(executor, 2 * max(n_threads, 2), lambda job: executor.submit(do, job))
+            yield Crew(2 * max(n_threads, 2), lambda job: executor.submit(do, job), prepare)
         finally:
             executor.shutdown(wait=False)
 

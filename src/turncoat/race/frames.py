@@ -16,7 +16,7 @@ from turncoat.race.cell import Cell
 from turncoat.race.ground import Ground
 from turncoat.race.packages import needed
 from turncoat.race.plan import CellAt
-from turncoat.types import Vector
+from turncoat.types import Matrix, Vector
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,10 +31,16 @@ _TRUST = {"t": "Int64", "base": "Int64", "candidate": "Float64", "probability": 
 _TIMES = {"ns_per_round": "Float64"}
 
 
+def best_of(cell: Cell, ground: Ground) -> Matrix:
+    """L*(s) at every checkpoint: of the ground, or of the losses this learner alone met."""
+    return ground.best if ground.best.size else cell.best
+
+
 def regret_of(cell: Cell, ground: Ground) -> Vector | None:
     """Loss beyond L*(S) at every checkpoint, S being what was planted, or the comparator's largest if nothing was."""
-    S = ground.n_switches if ground.n_switches >= 0 else ground.best.shape[1] - 1
-    return cell.loss - ground.best[:, S] if 0 <= S < ground.best.shape[1] else None
+    best = best_of(cell, ground)
+    S = ground.n_switches if ground.n_switches >= 0 else best.shape[1] - 1
+    return cell.loss - best[:, S] if best.shape[1] > S else None
 
 
 def pseudo_regret_of(cell: Cell, ground: Ground) -> Vector | None:
@@ -54,7 +60,7 @@ def _traces(cell: Cell, ground: Ground) -> dict[str, Any]:
 
 
 def _frontier(cell: Cell, ground: Ground) -> dict[str, Any]:
-    best = ground.best[-1]
+    best = best_of(cell, ground)[-1]
     return {"S": np.arange(best.size), "regret": cell.loss[-1] - best}
 
 

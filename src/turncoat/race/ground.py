@@ -27,7 +27,7 @@ MOST_SEGMENTS = 1000  # of a planted path that is kept
 class Ground(NamedTuple):
     """What learners are measured against: arrays over the n checkpoints, `t` being the rounds played.
 
-    An adaptive adversary has no comparator, as its losses depend on the arms played: `best` has no columns then.
+    An adaptive adversary's losses depend on the arms played: `best` has no columns then, and the cells have their own.
     """
 
     t: Ints  # (n,)

@@ -147,6 +147,7 @@ class Plan:
                 "learner": learner_parts(at.learner, learner),
                 "environment": self._environment_parts(at.environment, environment),
                 "horizon": self.horizon,
+                "max_switches": None if environment.oblivious else self.compared(environment),
                 "i": at.seed,
                 "seed": self.seed,
                 "source": self.source,

@@ -17,6 +17,7 @@ from turncoat.environments.environment import write_losses
 from turncoat.learners import Learner
 from turncoat.play import blank_notes, run
 from turncoat.race.ground import follow, start_walk
+from turncoat.race.witness import Witness
 from turncoat.regret import Comparator
 
 
@@ -31,10 +32,20 @@ def warm_up_ground(environment: Environment) -> None:
 def warm_up_cell(learner: Any, environment: Environment) -> None:
     """Compile what plays the cell. Learner and environment are thrown away: an adversary may have seen a round."""
     game = environment.game
+    if not environment.oblivious:
+        Witness(environment, 1).see(0, np.empty(0, dtype=np.int64))
     if isinstance(learner, Learner):
         run(learner.view(), game, blank_notes(0, environment.n_arms), 0, 0, *learner.loss_range)
     else:
         loss_of(game, 0, 0), mean_of(game, 0, 0), see(game, 0, 0)
+
+
+def warm_up(grounds: list[Environment], cells: list[tuple[Any, Environment]]) -> None:
+    """Compile what lays these grounds and plays these cells, of which one of a kind is enough. All are thrown away."""
+    for environment in grounds:
+        warm_up_ground(environment)
+    for learner, environment in cells:
+        warm_up_cell(learner, environment)
 
 
 def as_sent(environment: Environment) -> Environment:

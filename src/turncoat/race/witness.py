@@ -1,0 +1,44 @@
+"""The witness of a game against an adaptive adversary: it sees the losses of all arms, as the arms played made them.
+
+An equal adversary is shown the same arms, a block of rounds after the other, and the comparator goes along. So regret
+is against the best sequence of arms on the losses that were met, which is not what other arms would have met.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from turncoat._jit import borrow, jit_game, loss_of, see
+from turncoat.environments import Environment
+from turncoat.regret import Comparator
+from turncoat.types import Ints, Matrix
+
+WITNESSED = 1024  # rounds at a time
+
+
+@jit_game
+def write_met(game: Any, first: int, arms: Ints, out: Matrix) -> None:
+    """The losses of all arms in the rounds from the first on, a row of `out` each, while these arms are played."""
+    game = borrow(game)
+    for i in range(out.shape[0]):
+        for arm in range(out.shape[1]):
+            out[i, arm] = loss_of(game, first + i, arm)
+        see(game, first + i, arms[i])
+
+
+class Witness:
+    """Sees what an adversary does, and keeps the comparator up to date."""
+
+    def __init__(self, environment: Environment, max_switches: int) -> None:
+        self.game = environment.fresh().game
+        self.max_switches = max_switches
+        self.comparator = Comparator(environment.n_arms, max_switches)
+        self.room = np.empty((WITNESSED, environment.n_arms))
+
+    def see(self, first: int, arms: Ints) -> None:
+        """Go through the rounds in which these arms were played."""
+        losses = self.room[: arms.size]
+        write_met(self.game, first, arms, losses)
+        self.comparator.advance(losses)
