@@ -46,6 +46,20 @@ def test_a_click_on_a_learner_dims_the_others_everywhere(folder: Path) -> None:
         assert browser.errors == []
 
 
+def test_regret_below_zero_leaves_the_panel_without_a_complaint(frames: Frames, tmp_path: Path) -> None:
+    """A log axis has no place for it: a marker at "NaN" would be an error on the console."""
+    assert frames.traces is not None
+    sunk = pl.when(pl.col("learner") == "exp3").then(pl.col("regret") - 60).otherwise(pl.col("regret"))
+    one = frames.games.filter(pl.col("environment") == "flip/3")
+    traces = frames.traces.with_columns(sunk.alias("regret"))
+    page = report(Frames(one, frames.leaderboard, traces=traces), tmp_path)
+    with Chromium(PATH or "") as browser:
+        browser.open(page)
+        browser.wait(READY)
+        assert browser.errors == []
+        assert not browser.evaluate("[...document.querySelectorAll('.figure')].some(f => f.innerHTML.includes('NaN'))")
+
+
 def test_the_rest_of_thirty_learners_is_one_click_away(frames: Frames, tmp_path: Path) -> None:
     many = crowd(frames, 30)
     one = many.games.filter(pl.col("environment") == "flip/3")

@@ -78,7 +78,7 @@ def _theory(theory: pl.DataFrame, across: Axis, up: Axis) -> list[alt.Chart]:
     where = {"x": across.x("S:Q"), "y": up.y("bound:Q")}
     rounded = theory.with_columns(pl.col("bound").round_sig_figs(5))
     layers = [
-        alt.Chart(one).mark_line(style="theory", strokeWidth=1.4, clip=True, strokeDash=dash).encode(**where)
+        alt.Chart(one).mark_line(style="theory", strokeWidth=1.4, strokeDash=dash).encode(**where)
         for dash, (_, one) in zip(
             cycle(THEORY_DASHES), rounded.sort("curve", "S").group_by("curve", maintain_order=True), strict=False
         )

@@ -93,10 +93,10 @@ def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> P
     across = Axis("horizon T", "log", horizons[0], horizons[-1], at=tuple(horizons))
     up = log_axis("regret at T", [*points["mean"], *points["high"], *(row["fit"] for row in rows)], floor=1.0)
     x, colour = across.x("horizon:Q"), colour_of(looks)
-    low = pl.col("low").clip(lower_bound=up.low)
+    low = pl.col("low").clip(lower_bound=up.low)  # the mean is positive, and so is all above it
     dots = alt.Chart(points.with_columns(low).with_columns(pl.col("mean", "low", "high").round_sig_figs(5)))
     layers = [
-        dots.mark_rule(clip=True).encode(x=x, y=up.y("low:Q"), y2="high:Q", color=colour, opacity=faded(0.5)),
+        dots.mark_rule().encode(x=x, y=up.y("low:Q"), y2="high:Q", color=colour, opacity=faded(0.5)),
         dots.mark_point(filled=True, size=40).encode(
             x=x, y=up.y("mean:Q"), color=colour, shape=shape_of(looks), opacity=faded()
         ),

@@ -176,14 +176,14 @@ def _map(drawn: Map, grid: Grid, place: Place) -> Panel:
     cells = _boxes(drawn, grid.horizon)
     legend = alt.Legend(title=grid.value, orient="bottom", format="~%", gradientLength=120, tickCount=2)
     scale = alt.Scale(domain=[0, grid.most], range=[EMPTY, FULL])
-    box = alt.Chart(_frame(cells, ["x", "x2", "y", "y2", "row", "value"])).mark_rect(clip=True)
+    box = alt.Chart(_frame(cells, ["x", "x2", "y", "y2", "row", "value"])).mark_rect()
     tips = [alt.Tooltip("row:N", title=grid.side), alt.Tooltip("x:Q", title="from round", format=",.0f")]
     tips.append(alt.Tooltip("value:Q", title=grid.value, format=".1%"))
     layers = [
         box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=alt.Color("value:Q", scale=scale, legend=legend), tooltip=tips)
     ]
     if drawn.overlay:
-        line = alt.Chart(pl.DataFrame(drawn.overlay)).mark_rule(strokeWidth=2, color=PLANTED, clip=True)
+        line = alt.Chart(pl.DataFrame(drawn.overlay)).mark_rule(strokeWidth=2, color=PLANTED)
         layers.append(line.encode(x=x, x2="x2:Q", y=y))
     if place.right:
         layers += _name(place.learner, grid.looks)
@@ -225,7 +225,7 @@ def _boxes(drawn: Map, horizon: int) -> list[dict[str, Any]]:
             if row[start] > 0:
                 wide = {"x": round(start * step, 3), "x2": round(min(stop + 0.2, len(row)) * step, 3)}
                 what = {"row": drawn.labels[h], "value": round(float(row[start]), 3)}
-                boxes.append({**wide, "y": h - 0.5, "y2": h + 0.52, **what})
+                boxes.append({**wide, "y": h - 0.5, "y2": min(h + 0.52, len(drawn.cells) - 0.5), **what})
     return boxes
 
 

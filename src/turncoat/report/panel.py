@@ -66,17 +66,23 @@ def over_seeds(frame: pl.DataFrame, x: str, y: str) -> pl.DataFrame:
 
 
 def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look], field: str) -> list[alt.Chart]:
-    """Bands and lines of a frame from `over_seeds`, and a layer of tooltips."""
+    """Bands and lines of a frame from `over_seeds`, and a layer of tooltips.
+
+    A log axis has no place for what is not positive: there a line leaves the panel at the bottom. Only then is it
+    clipped, because clipping makes PNGs slow.
+    """
     rounded = data.with_columns(pl.col("mean", "low", "high").round_sig_figs(5))
-    base = alt.Chart(rounded)
+    below = up.low * 1e-2 if up.kind == "log" else up.low
+    leaves = any(mean < up.low for mean in rounded["mean"])
+    kept = {"at": f"max(datum.mean, {below!r})", "point": f"max(datum.mean, {up.low!r})"}
+    kept |= {"bottom": f"max(datum.low, {up.low!r})", "top": f"max(datum.high, {up.low!r})"}
+    base = alt.Chart(rounded).transform_calculate(**kept)
     x, colour = across.x(f"{field}:Q"), colour_of(looks)
-    floor = up.low * 1e-2 if up.kind == "log" else up.low  # a log scale has no place for what is not positive
-    kept = base.transform_calculate(**{name: f"max(datum.{name}, {floor!r})" for name in ("mean", "low", "high")})
-    band = kept.mark_area(clip=True, opacity=1).encode(
-        x=x, y=up.y("low:Q"), y2="high:Q", color=colour, fillOpacity=faded(0.16, alt.FillOpacityValue)
+    band = base.mark_area(opacity=1).encode(
+        x=x, y=up.y("bottom:Q"), y2="top:Q", color=colour, fillOpacity=faded(0.16, alt.FillOpacityValue)
     )
-    line = kept.mark_line(clip=True, strokeWidth=1.8).encode(
-        x=x, y=up.y("mean:Q"), color=colour, strokeDash=dash_of(looks), strokeOpacity=faded(1.0, alt.StrokeOpacityValue)
+    line = base.mark_line(clip=leaves, strokeWidth=1.8).encode(
+        x=x, y=up.y("at:Q"), color=colour, strokeDash=dash_of(looks), strokeOpacity=faded(1.0, alt.StrokeOpacityValue)
     )
     tips = [
         alt.Tooltip("learner:N"),
@@ -85,10 +91,8 @@ def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look],
         alt.Tooltip("low:Q", title="80 % of seeds from", format=",.4~g"),
         alt.Tooltip("high:Q", title="to", format=",.4~g"),
     ]
-    hover = base.mark_point(style=HOVER, clip=True, size=70, opacity=0, filled=True).encode(
-        x=x, y=up.y("mean:Q"), tooltip=tips
-    )
-    return [band, line, hover]
+    hover = base.mark_point(style=HOVER, size=70, opacity=0, filled=True)
+    return [band, line, hover.encode(x=x, y=up.y("point:Q"), tooltip=tips)]
 
 
 def ends_of(data: pl.DataFrame, field: str, order: list[str]) -> list[End]:
