@@ -104,7 +104,7 @@ clean:
 # --- pins: race first; dev and bench keep its versions, so that all three live in one .venv ---
 
 COMPILE = $(or $(UV),$(wildcard $(BIN)/uv)) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make pins" \
+	--no-annotate --custom-compile-command "make pins" \
 	$(if $(UPGRADE),--upgrade) pyproject.toml --extra race --group build
 
 pins:
