@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class TurncoatError(Exception):
     """The parent of every error raised by Turncoat."""
@@ -65,3 +68,12 @@ class HorizonWarning(TurncoatWarning):
 
 class TuningWarning(TurncoatWarning):
     """A recommended parameter is infeasible at this horizon and was capped."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> OptionError:
+    """What to say of a name nobody knows: the near ones, or all if none is near."""
+    names = list(known)
+    near = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
+    if near:
+        return OptionError(f"there is no {kind} {name!r}; near it are {', '.join(near)}")
+    return OptionError(f"there is no {kind} {name!r}; accepted are {', '.join(names)}")

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 import turncoat as tc
+from turncoat.cli.board import boards
 from turncoat.cli.commands import turncoat
+from turncoat.cli.live import watched_race
+from turncoat.environments import SCENARIOS, SUITES
 from turncoat.learners import LEARNERS
-from turncoat.race import ENTRIES
+from turncoat.race import ENTRIES, entry
 
-TINY = ["race", "--arms", "3", "--horizon", "300", "--switches", "2", "--seeds", "2"]
+LEARNERS_RACED = ("exp3", "exp3.s, told S", "uniform")
+TINY = [
+    "race",
+    "-e",
+    "flip/3",
+    "-e",
+    "drift/2",
+    *(f"-l{name}" for name in LEARNERS_RACED),
+    "--horizon",
+    "300",
+    "--seeds",
+    "2",
+]
 
 
 def run(*words: str, columns: int = 80) -> Result:
@@ -27,10 +47,18 @@ def in_fresh_process(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=100)
 
 
-def ranks(printed: str) -> list[str]:
-    """The rows of a leaderboard without the time a round took, which no seed fixes."""
-    rows = re.findall(r"^│ +(\d+ │.*)│[^│]*│$", printed, flags=re.MULTILINE)
-    return [" ".join(row.split()) for row in rows]
+def board(printed: str) -> dict[str, dict[str, str]]:
+    """The columns of the leaderboards, by heading: learner to cell."""
+    columns: dict[str, dict[str, str]] = {}
+    heads: list[str] = []
+    for line in printed.splitlines():
+        cells = re.split(r" {2,}", line.strip())
+        if cells[0] == "learner":
+            heads = cells[1:]
+        elif heads and len(cells) == len(heads) + 1:
+            for head, cell in zip(heads, cells[1:], strict=True):
+                columns.setdefault(head, {})[cells[0]] = cell
+    return columns
 
 
 # -- help ---------------------------------------------------------------------------------------------------------
@@ -46,21 +74,15 @@ def test_help_teaches(words: list[str]) -> None:
 
 
 @pytest.mark.jit_off
-@pytest.mark.parametrize("command", ["race", "list"])
+@pytest.mark.parametrize("command", ["race", "list", "report"])
 def test_every_command_explains_itself(command: str) -> None:
     done = run(command, "--help")
     assert done.exit_code == 0
     assert f"Usage: turncoat {command}" in done.output
     if command == "race":
-        for option, default in (
-            ("--arms", 5),
-            ("--horizon", 100000),
-            ("--switches", 4),
-            ("--gap", 0.3),
-            ("--seeds", 10),
-        ):
+        for option, default in (("--suite", "quick"), ("--horizon", "1e3,1e4,1e5"), ("--seeds", 10), ("--seed", 0)):
             assert option in done.output
-            assert f"default: {default}" in done.output
+            assert f"default: {default}" in " ".join(done.output.split())
 
 
 @pytest.mark.jit_off
@@ -72,56 +94,123 @@ def test_version() -> None:
 # -- race ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("columns", [80, 200])
-def test_race_prints_a_leaderboard(columns: int) -> None:
-    done = run(*TINY, columns=columns)
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder with a small race and its report, and what the command said as JSON."""
+    folder = tmp_path_factory.mktemp("race")
+    done = run(*TINY, "--horizon", "100,300", "--folder", str(folder), "--json")
     assert done.exit_code == 0, done.output
-    lines = done.output.splitlines()
-    rows = ranks(done.output)
-    assert [row.split()[0] for row in rows] == [str(rank) for rank in range(1, len(ENTRIES) + 1)]
-    assert {row.split(" │ ")[1] for row in rows} == set(ENTRIES)
-    assert max(map(len, lines)) <= columns
+    return folder, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_race_prints_a_leaderboard(columns: int, tmp_path: Path) -> None:
+    done = run(*TINY, "--no-report", "--folder", str(tmp_path), columns=columns)
+    assert done.exit_code == 0, done.output
+    tables = board(done.output)
+    assert set(tables) == {"mean rank", "ns/round", "flip/3", "drift/2"}
+    assert all(list(column) == list(tables["mean rank"]) for column in tables.values())
+    assert set(tables["flip/3"]) == set(LEARNERS_RACED)
+    ranks = [float(cell.split(" ± ")[0]) for cell in tables["mean rank"].values()]
+    assert ranks == sorted(ranks)
+    for environment in ("flip/3", "drift/2"):
+        cells = tables[environment].values()
+        regrets = [float(cell.lstrip("*").split(" ± ")[0].replace(",", "")) for cell in cells]
+        assert [regret for regret, cell in zip(regrets, cells, strict=True) if cell.startswith("*")] == [min(regrets)]
+    assert max(map(len, done.output.splitlines())) <= columns
     assert "…" not in done.output
     assert "\x1b" not in done.output  # no colours where there is no terminal
-    assert "3 arms, 300 rounds, 2 switches, gap 0.3, 2 seeds" in done.output
-    regrets = [float(row.split(" │ ")[2].split()[0].replace(",", "")) for row in rows]
-    assert regrets == sorted(regrets)
+    assert "3 learners, 300 rounds, 2 seeds" in done.output
+    assert "12 of 12 games" in done.output and "peak memory" in done.output
 
 
-def test_one_seed_is_one_result() -> None:
-    first, again, other = (ranks(run(*TINY, "--seed", seed).output) for seed in ("7", "7", "8"))
-    assert first == again != other
-    assert len(first) == len(ENTRIES)
+def test_a_wide_screen_has_one_table_and_a_narrow_one_more(raced: tuple[Path, dict[str, Any]]) -> None:
+    result = tc.Result.load(raced[0])
+    assert [len(boards(result, width)) for width in (200, 50, 10)] == [1, 2, 4]
 
 
-def test_a_single_arm_and_a_single_round() -> None:
-    done = run("race", "--arms", "1", "--horizon", "1", "--switches", "0", "--seeds", "1")
+def test_json_is_the_result(raced: tuple[Path, dict[str, Any]]) -> None:
+    folder, said = raced
+    result = tc.Result.load(folder)
+    assert said["leaderboard"] == result.leaderboard().to_dicts()
+    assert said["overall"] == result.overall().to_dicts()
+    assert (said["horizons"], said["seeds"], said["learners"]) == ([100, 300], 2, list(LEARNERS_RACED))
+    assert said["environments"]["flip/3"]["n_arms"] == 5
+    assert Path(said["report"]).read_text().startswith("<!DOCTYPE html>")
+    assert (folder / "figures" / "growth.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_second_race_finds_what_is_there(raced: tuple[Path, dict[str, Any]]) -> None:
+    folder, said = raced
+    done = run(*TINY, "--horizon", "100,300", "--folder", str(folder), "--no-report", "--json")
+    assert json.loads(done.stdout) == {**said, "report": None}
+    assert done.stderr == "all games were played before: nothing to do\n"
+
+
+def test_report_draws_a_saved_race_again(raced: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, said = raced
+    done = run("report", str(folder), "--to", str(tmp_path))
     assert done.exit_code == 0, done.output
-    assert all(row.split(" │ ")[2] == "0" for row in ranks(done.output))
-    assert len(ranks(done.output)) == len(ENTRIES)
+    assert set(board(done.output)) == {"mean rank", "ns/round", "flip/3", "drift/2"}
+    assert "missing" not in done.output
+    assert (tmp_path / "report.html").read_bytes() == Path(said["report"]).read_bytes()
+    lost = next((folder / "cells").iterdir())
+    kept = lost.read_bytes()
+    lost.unlink()
+    assert "1 of 24 games are missing" in run("report", str(folder), "--to", str(tmp_path)).output
+    lost.write_bytes(kept)
 
 
-def test_a_capped_parameter_is_noted() -> None:
-    note = "note: alpha of Algorithm 1 exceeds 1/H at horizon 20 with 9 arms"
-    capped = run("race", "--arms", "9", "--horizon", "20", "--seeds", "2")
-    assert " ".join(capped.output.split()).count(note) == 1
-    assert "note:" not in run(*TINY).output
+def test_a_race_on_a_terminal_shows_bars_and_a_leaderboard_while_it_runs(tmp_path: Path) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100, height=40, color_system=None)
+    makers = {name: entry(name) for name in LEARNERS_RACED}
+    watched_race(console, makers, ["flip/3"], 100_000, seeds=3, folder=tmp_path)
+    shown = screen.getvalue()
+    for seen in ("compiling", "racing", "/9", "rounds/s", "left", "mean rank", "exp3.s, told S"):
+        assert seen in shown
+
+
+def test_one_seed_is_one_result(tmp_path: Path) -> None:
+    first, again, other = (
+        board(run(*TINY, "--seed", seed, "--no-report", "--folder", str(tmp_path / name)).output)
+        for seed, name in (("7", "a"), ("7", "b"), ("8", "c"))
+    )
+    assert first["flip/3"] == again["flip/3"] != other["flip/3"]
+
+
+def test_a_single_round(tmp_path: Path) -> None:
+    done = run("race", "-e", "stationary/0", "--horizon", "1", "--seeds", "1", "--folder", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert set(board(done.output)["stationary/0"]) == set(ENTRIES)
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_capped_parameter_is_noted(tmp_path: Path) -> None:
+    words = ["race", "-e", "piecewise/3", "-l", "master-base", "--seeds", "2", "--no-report", "--folder", str(tmp_path)]
+    note = "note: alpha of Algorithm 1 exceeds 1/H at horizon 20 with 10 arms"
+    assert " ".join(run(*words, "--horizon", "20").output.split()).count(note) == 1
+    assert "note:" not in run(*words, "--horizon", "300").output
 
 
 BAD = [
-    (["race", "--arms", "0"], "--arms"),
-    (["race", "--arms", "many"], "'many'"),
+    (["race", "--suite", "quik"], "no suite 'quik'; near it are quick"),
+    (["race", "-e", "flop/3"], "no scenario 'flop/3'; near it are flip/3"),
+    (["race", "-l", "exp4"], "no learner 'exp4'; near it are exp3"),
+    (["race", "-l", "?"], "accepted are adaptive-master-base, shared"),
     (["race", "--horizon", "-3"], "-3"),
-    (["race", "--horizon", "1"], "--switches is 4"),
+    (["race", "--horizon", "1e3,,"], "''"),
     (["race", "--horizon", "1" + "0" * 30], "9007199254740992"),
-    (["race", "--arms", "1"], "--switches is 4"),
-    (["race", "--switches", "-1"], "-1"),
-    (["race", "--gap", "1.5"], "1.5"),
-    (["race", "--gap", "nan"], "gap is nan"),
     (["race", "--seeds", "0"], "--seeds"),
     (["race", "--seed", "-1"], "--seed"),
+    (["race", "--workers", "0"], "--workers"),
+    (["race", "--engine", "steam"], "'steam'; accepted are 'threads'"),
+    (["race", "--max-switches", "-1"], "-1"),
+    (["race", "--folder", "/dev/null/here"], "'/dev/null/here' cannot be used"),
     (["race", "--colour", "red"], "--colour"),
     (["race", "now"], "now"),
+    (["report"], "FOLDER"),
+    (["report", "/dev/null"], "'/dev/null' holds no race"),
     (["rase"], "'rase'"),
 ]
 
@@ -143,10 +232,10 @@ def test_bad_words_are_one_line(words: list[str], named: str) -> None:
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("columns", [80, 200])
-def test_list_names_every_learner(columns: int) -> None:
+def test_list_names_everything(columns: int) -> None:
     done = run("list", columns=columns)
     assert done.exit_code == 0
-    for name in LEARNERS:
+    for name in (*LEARNERS, *SCENARIOS, *SUITES):
         assert re.search(rf"^ *{re.escape(name)} ", done.output, flags=re.MULTILINE)
     assert "…" not in done.output
     assert max(map(len, done.output.splitlines())) <= columns

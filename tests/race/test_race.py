@@ -14,7 +14,8 @@ import turncoat as tc
 from tests.race.makers import LEARNERS, Broken, FollowTheLeader
 from turncoat.environments import Environment, Piecewise, Table, scenario
 from turncoat.errors import LossError, OptionError, TableError, TuningWarning
-from turncoat.race import Progress
+from turncoat.race import Progress, statistics
+from turncoat.race.plan import CellAt
 
 T = 600
 FRAMES = ("traces", "frontier", "shares", "trust")
@@ -149,12 +150,63 @@ def test_environments_come_in_many_ways() -> None:
 
     tables = Table(TABLE), Table(1 - TABLE)
     listed = tc.race({"exp3": tc.Exp3}, [*tables, game, "flip/3"], T, seeds=1)
-    assert listed.names.environments == ["table", "table #2", "game", "flip/3"]
+    assert list(listed.names.environments) == ["table", "table #2", "game", "flip/3"]
     named = tc.race({"exp3": tc.Exp3}, {"a": tables[0], "b": tables[1], "c": game, "d": "flip/3"}, T, seeds=1)
-    assert named.names.environments == ["a", "b", "c", "d"]
+    assert list(named.names.environments) == ["a", "b", "c", "d"]
     assert named.traces["loss"].to_list() == listed.traces["loss"].to_list()
     alone = tc.race({"exp3": tc.Exp3}, tables[0], T, seeds=1)
     assert alone.traces["loss"].to_list() == listed.traces.filter(environment="table")["loss"].to_list()
+
+
+def test_several_horizons_are_as_many_games() -> None:
+    makers: dict[str, Any] = {"exp3": tc.Exp3, "told": tc.told(tc.Exp3S)}
+    several = tc.race(makers, ["flip/3", "adaptive/5"], [T, 200, T], seeds=2)
+    assert several.names.horizons == [200, T] and several.names.horizon == T
+    alone = [tc.race(makers, ["flip/3", "adaptive/5"], horizon, seeds=2) for horizon in (200, T)]
+    assert_same(several, alone[1])
+    for one in alone:
+        assert_frame_equal(several.growth.filter(horizon=one.names.horizon), one.growth, check_exact=True)
+    assert several.growth.height == 16
+    board = alone[0].leaderboard().filter(environment="flip/3", learner="told")
+    mine = several.growth.filter(environment="flip/3", learner="told", horizon=200)
+    assert mine["regret"].mean() == pytest.approx(board["regret"].item())
+
+
+def test_ranks_over_seeds_and_over_environments(result: tc.Result) -> None:
+    last = result.traces.filter(t=T).with_columns(score=pl.coalesce("pseudo_regret", "regret"))
+    cube = np.array(
+        [[last.filter(environment=e, learner=n)["score"].to_list() for n in LEARNERS] for e in ("flip/3", "table")]
+    )
+    board = result.leaderboard()
+    for e, scores in zip(("flip/3", "table"), cube, strict=True):
+        found = statistics.ranks(scores)
+        mine = {name: board.filter(environment=e, learner=name).row(0, named=True) for name in LEARNERS}
+        for column, expected in zip(("rank", "rank_low", "rank_high"), found, strict=True):
+            assert [row[column] for row in mine.values()] == expected.tolist()
+    overall = result.overall()
+    assert overall["mean_rank"].to_list() == sorted(overall["mean_rank"])
+    places = (cube[:, :, None] > cube[:, None]).sum(axis=2) + 1.0  # no ties here
+    assert all(len(np.unique(game)) == len(LEARNERS) for game in np.moveaxis(cube, 1, 2).reshape(-1, len(LEARNERS)))
+    for name, rank in zip(LEARNERS, places.mean(axis=(0, 2)), strict=True):
+        assert overall.filter(learner=name)["mean_rank"].item() == pytest.approx(rank)
+    single = tc.race({"exp3": tc.Exp3, "uniform": tc.Uniform}, "flip/3", T, seeds=1)
+    assert single.overall()["low"].to_list() == [None, None]
+    assert single.leaderboard()["rank_high"].to_list() == [2, 2]
+
+
+def test_an_unfinished_race_has_a_leaderboard_of_what_there_is() -> None:
+    boards: list[tuple[pl.DataFrame, pl.DataFrame]] = []
+    tc.race(
+        {"exp3": tc.Exp3, "uniform": tc.Uniform},
+        ["flip/3", "drift/2"],
+        T,
+        seeds=2,
+        workers=1,
+        on_progress=lambda now: boards.append((now.result.leaderboard(), now.result.overall())),
+    )
+    assert [board["seeds"].sum() for board, _ in boards] == list(range(1, 9))
+    assert boards[0][1].height == 1 and boards[2][1]["mean_rank"].to_list() == [None, None]
+    assert boards[3][1]["mean_rank"].null_count() == 0 and boards[3][1]["low"].null_count() == 2
 
 
 def test_progress_is_told_after_every_cell() -> None:
@@ -168,7 +220,16 @@ def test_progress_is_told_after_every_cell() -> None:
     )
     assert [(now.done, now.total, now.rounds, n) for now, n in seen] == [(k, 6, k * T, k) for k in range(1, 7)]
     assert all(now.rounds_per_second > 0 for now, _ in seen)
-    assert {now.cell for now, _ in seen} == {("flip/3", name, i) for name in ("exp3", "leader") for i in range(3)}
+    assert {now.cell for now, _ in seen} == {
+        CellAt("flip/3", name, i, T) for name in ("exp3", "leader") for i in range(3)
+    }
+    assert seen[-1][0].rounds_left == seen[-1][0].seconds_left == 0 < seen[0][0].seconds_left
+
+
+def test_compiling_is_told_too() -> None:
+    seen: list[tuple[int, int]] = []
+    tc.race(LEARNERS, ["flip/3"], T, seeds=2, on_compile=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 5) for done in range(6)]  # a ground, and four learners in one kind of game
 
 
 def test_a_learners_failure_is_told_with_its_place() -> None:

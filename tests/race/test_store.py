@@ -209,7 +209,7 @@ def test_a_damaged_manifest_is_refused_and_mended(folder: Path) -> None:
     manifest = folder / "manifest.json"
     text = manifest.read_text()
     written = json.loads(text)
-    assert written["versions"]["turncoat"] == tc.__version__ and written["race"]["horizon"] == T
+    assert written["about"]["turncoat"] == tc.__version__ and written["race"]["horizons"] == [T]
     for spoilt, why in ((text[:-30], "Unterminated"), (text.replace("exp3", "exp4"), "checksum"), ("[]", "checksum")):
         manifest.write_text(spoilt)
         with pytest.raises(RaceError, match=rf"manifest.json' is damaged \(.*{why}.*\); race again .* to mend it"):

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.sample import MAKERS, sample
+from tests.report.sample import sample
 from turncoat.report import Frames, report
 
 
 @pytest.fixture(scope="session")
 def frames() -> Frames:
     """Six learners on the four environments of the suite `quick`."""
-    return sample(["stationary/0", "flip/3", "piecewise/10", "drift/2"], MAKERS, T=2000, n_seeds=3)
+    return sample()
 
 
 @pytest.fixture(scope="session")

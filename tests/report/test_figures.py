@@ -132,7 +132,7 @@ def test_regret_over_time_is_log_log_with_a_band_over_the_seeds(frames: Frames, 
         band, line = panel["layer"][:2]
         assert (band["mark"]["type"], line["mark"]["type"]) == ("area", "line")
         assert line["encoding"]["x"]["scale"]["type"] == line["encoding"]["y"]["scale"]["type"] == "log"
-        assert line["encoding"]["x"]["scale"]["domain"] == [10, 2000]
+        assert line["encoding"]["x"]["scale"]["domain"] == [1, 2000]
         here = (pl.col("environment") == "flip/3") & (pl.col("learner") == "exp3") & (pl.col("t") == 2000)
         values = frames.traces.filter(here)[column].to_numpy()
         (row,) = (row for row in rows(specs[name], band) if row["learner"] == "exp3" and row["t"] == 2000)

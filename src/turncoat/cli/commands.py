@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from turncoat._version import __version__
 from turncoat.errors import TurncoatError
 
 
-def whole_number(context: click.Context, option: click.Parameter, typed: str) -> int:
+def whole_number(typed: str) -> int:
     """A whole number of at least 1; 1e6 is one."""
     try:
         number = float(typed) if "e" in typed.lower() else int(typed)
@@ -19,7 +22,23 @@ def whole_number(context: click.Context, option: click.Parameter, typed: str) ->
     raise click.BadParameter(f"{typed!r} is not a whole number of at least 1 (1000, 1_000 or 1e3)")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def horizons(context: click.Context, option: click.Parameter, typed: str) -> list[int]:
+    """One whole number or several, with commas between them."""
+    return [whole_number(part.strip()) for part in typed.split(",")]
+
+
+class Plainly(click.Group):
+    """Says what went wrong in one line."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(context)
+        except (TurncoatError, MemoryError) as problem:
+            raise click.ClickException(str(problem)) from problem
+
+
+@click.group(cls=Plainly, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="turncoat")
 def turncoat() -> None:
     """Bandits for a world that keeps changing its mind.
@@ -29,46 +48,75 @@ def turncoat() -> None:
 
     \b
     Start here:
-      turncoat race      learners against a game whose best arm changes: who loses least?
-      turncoat list      the learners, what each needs and what it guarantees
+      turncoat race      learners against games whose best arm changes: who loses least?
+      turncoat list      learners and environments, what each needs and guarantees
     """
 
 
 @turncoat.command()
-@click.option("--arms", "n_arms", type=click.IntRange(1), default=5, show_default=True, help="Number of arms, K.")
+@click.option("--suite", "suite_name", default="quick", show_default=True, help="A set of games: see `turncoat list`.")
+@click.option(
+    "-e",
+    "--environment",
+    "environments",
+    multiple=True,
+    metavar="ID",
+    help="Instead: this game, such as flip/3; again for more.",
+)
+@click.option("-l", "--learner", "learners", multiple=True, metavar="NAME", help="Only this learner; again for more.")
 @click.option(
     "--horizon",
-    callback=whole_number,
-    default="100000",
-    metavar="INTEGER",
+    callback=horizons,
+    default="1e3,1e4,1e5",
+    metavar="ROUNDS",
     show_default=True,
-    help="Number of rounds, T.",
+    help="Number of rounds, T. Several show how regret grows; the rest is about the longest.",
 )
-@click.option("--switches", type=click.IntRange(0), default=4, show_default=True, help="Switches of the best arm, S.")
-@click.option(
-    "--gap", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="How much better the best arm is."
-)
-@click.option("--seeds", type=click.IntRange(1), default=10, show_default=True, help="Games to play, one a seed.")
+@click.option("--seeds", type=click.IntRange(1), default=10, show_default=True, help="Games of a kind, one a seed.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one result.")
-def race(n_arms: int, horizon: int, switches: int, gap: float, seeds: int, seed: int) -> None:
-    """Race every learner over the same games and print a leaderboard.
+@click.option(
+    "--max-switches", type=click.IntRange(0), help="How far the frontier goes.  [default: twice the planted S, 8 to 64]"
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default="turncoat-race",
+    show_default=True,
+    help="Where results and report go. What it holds is not played again.",
+)
+@click.option("--engine", default="threads", show_default=True, help="threads, processes, or dask://host:port.")
+@click.option("--workers", type=click.IntRange(1), help="Threads or processes.  [default: one a core]")
+@click.option("--report/--no-report", default=True, show_default=True, help="Draw report.html and its figures.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress goes to stderr.")
+def race(**words: Any) -> None:
+    """Race learners over the same games: progress, a leaderboard, a report.
 
-    The game has 0/1 losses; one arm is better than the others by GAP in mean, and S times the lead passes to another
-    arm. Regret is the expected loss above that of the path that always plays the best arm.
+    Every learner meets every game once for each seed; all learners of a seed meet the same losses. Results do not
+    depend on engine and workers. A race that was stopped or killed goes on where it was: type the same again.
+
+    \b
+    turncoat race                                    a first minute
+    turncoat race --suite paper --horizon 1e8        the regimes of the paper's remarks
+    turncoat race -e piecewise/10 -l exp3 -l exp3.s  two learners, one game
     """
-    if switches >= horizon or (n_arms == 1 and switches):
-        raise click.UsageError(f"--switches is {switches}; accepted are 0 to horizon - 1 (0 with a single arm)")
     from turncoat.cli.race import run_race
 
-    try:
-        run_race(n_arms, horizon, switches, gap, seeds, seed)
-    except (TurncoatError, MemoryError) as problem:
-        raise click.ClickException(str(problem)) from problem
+    run_race(**words)
 
 
 @turncoat.command("list")
-def list_learners() -> None:
-    """List the learners: what each needs and what it guarantees."""
-    from turncoat.cli.roster import show_learners
+def list_all() -> None:
+    """List learners, environments and suites: what each needs and guarantees."""
+    from turncoat.cli.roster import show_all
 
-    show_learners()
+    show_all()
+
+
+@turncoat.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--to", type=click.Path(path_type=Path), help="Where report.html and figures go.  [default: FOLDER]")
+def report(folder: Path, to: Path | None) -> None:
+    """Print the leaderboard of a saved race and draw its report again, finished or not."""
+    from turncoat.cli.report import run_report
+
+    run_report(folder, to or folder)

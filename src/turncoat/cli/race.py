@@ -1,65 +1,93 @@
-"""`turncoat race`: progress while it runs, a leaderboard when it is done."""
+"""`turncoat race`: progress while it runs; then a leaderboard, and a report."""
 
 from __future__ import annotations
 
+import json
+import sys
 import time
-import warnings
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-import polars as pl
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from turncoat.environments import Piecewise
-from turncoat.errors import TuningWarning
-from turncoat.race import ENTRIES, race
+from turncoat.cli.board import boards
+from turncoat.cli.live import watched_race
+from turncoat.environments import suite
+from turncoat.race import ENTRIES, FEW, Result, entry
+
+REGRET = (
+    "regret: expected loss above the planted path's (in a table or against an adversary: loss above the best path's), "
+    "with a 95 % interval over seeds; less is better, * is least"
+)
+RANK = "mean rank: the place taken in a single game, averaged over all of them"
 
 
-def run_race(n_arms: int, horizon: int, n_switches: int, gap: float, n_seeds: int, seed: int) -> None:
-    """Race all entries and print the leaderboard."""
-    console = Console()
+def run_race(
+    suite_name: str, environments: tuple[str, ...], learners: tuple[str, ...], as_json: bool, report: bool, **words: Any
+) -> None:
+    """Race, print the leaderboard and write the report."""
     began = time.perf_counter()
-
-    def environment(horizon: int, seed: np.random.SeedSequence) -> Piecewise:
-        return Piecewise(n_arms, horizon, n_switches, gap=gap, seed=seed)
-
-    if not console.is_terminal:
-        console.print("compiling what is not on disk yet, then racing")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with warnings.catch_warnings(record=True) as noted, Progress(*columns, console=console, transient=True) as progress:
-        warnings.simplefilter("always", TuningWarning)
-        bar = progress.add_task("compiling, then racing", total=len(ENTRIES) * n_seeds)
-        result = race(
-            ENTRIES,
-            {"piecewise": environment},
-            horizon,
-            seeds=n_seeds,
-            seed=seed,
-            max_switches=n_switches,
-            on_progress=lambda now: progress.update(bar, advance=1, description=now.cell.learner),
-        )
-    for text in sorted({str(note.message) for note in noted}):
-        console.print(f"note: {text}", style="yellow")
-    seeds = f"{n_seeds} seeds" if n_seeds > 1 else "1 seed"
-    title = f"{n_arms} arms, {horizon:,} rounds, {n_switches} switches, gap {gap:g}, {seeds}"
-    console.print(board(result.leaderboard(), title))
-    interval = ", with a 95 % interval over seeds" if n_seeds > 1 else ""
-    console.print(f"regret: expected loss (noise taken out) above the planted path{interval}; lower is better")
-    console.print(f"vs L*(S): realised loss above that of the best path with S = {n_switches} switches in hindsight")
-    console.print(f"finished in {time.perf_counter() - began:.1f} s")
+    console = Console(stderr=as_json, highlight=False)
+    games = environments or suite(suite_name)
+    names = learners or (FEW if games == suite("quick") else tuple(ENTRIES))
+    try:
+        result = watched_race(console, {name: entry(name) for name in names}, games, **words)
+    except KeyboardInterrupt:
+        console.print(f"stopped; what was finished is in {words['folder']}: the same command goes on from there")
+        sys.exit(130)
+    page = write_report(console, result, words["folder"]) if report else None
+    if as_json:
+        print(json.dumps(summary(result, words["folder"], page), allow_nan=False))
+        return
+    show_result(console, result)
+    if page is not None:
+        console.print(f"report: {page}", soft_wrap=True)
+    console.print(f"finished in {time.perf_counter() - began:.1f} s; peak memory {peak_memory():,.0f} MB")
 
 
-def board(leaderboard: pl.DataFrame, title: str) -> Table:
-    """The leaderboard as a table."""
-    table = Table(title=title)
-    table.add_column("#", justify="right")
-    table.add_column("learner", overflow="fold")
-    table.add_column("regret", justify="right")
-    table.add_column("vs L*(S)", justify="right")
-    table.add_column("ns/round", justify="right")
-    for row in leaderboard.iter_rows(named=True):
-        interval = "" if row["low"] is None else f" ± {(row['high'] - row['low']) / 2:,.0f}"
-        figures = f"{row['regret']:,.0f}{interval}", f"{row['exact_regret']:,.0f}", f"{row['ns_per_round']:,.0f}"
-        table.add_row(str(row["rank"]), row["learner"], *figures)
-    return table
+def write_report(console: Console, result: Result, folder: Path) -> Path:
+    """Write the report, which takes a few seconds."""
+    if console.is_terminal:
+        with console.status("drawing the report"):
+            return result.report(folder)
+    console.print("drawing the report")
+    return result.report(folder)
+
+
+def show_result(console: Console, result: Result) -> None:
+    """Print the leaderboard, and what its numbers mean."""
+    names = result.names
+    seeds = f"{names.seeds} seeds" if names.seeds > 1 else "1 seed"
+    shorter = ", ".join(f"{horizon:,}" for horizon in names.horizons[:-1])
+    also = f" (and {shorter} for growth)" if shorter else ""
+    console.print()
+    console.print(f"{len(names.learners)} learners, {names.horizon:,} rounds{also}, {seeds}", style="bold")
+    for table in boards(result, console.width):
+        console.print(table)
+        console.print()
+    console.print(RANK)
+    console.print(REGRET)
+
+
+def summary(result: Result, folder: Path, page: Path | None) -> dict[str, Any]:
+    """The same for programmes."""
+    names = result.names
+    return {
+        "learners": names.learners,
+        "environments": {name: facts._asdict() for name, facts in names.environments.items()},
+        "horizons": names.horizons,
+        "seeds": names.seeds,
+        "about": dict(result.about),
+        "overall": result.overall().to_dicts(),
+        "leaderboard": result.leaderboard().to_dicts(),
+        "folder": str(folder),
+        "report": None if page is None else str(page),
+    }
+
+
+def peak_memory() -> float:
+    """The most memory this process has held at a time, in MB."""
+    import resource
+
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return kilobytes / (1e6 if sys.platform == "darwin" else 1e3)

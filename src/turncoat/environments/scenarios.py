@@ -6,7 +6,6 @@ enough for them; shorter games have as many as fit.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from turncoat.environments.piecewise import Piecewise
 from turncoat.environments.random_walk import RandomWalk
 from turncoat.environments.stationary import Stationary
 from turncoat.environments.traps import HiddenSteps, LateArm, SecondArm
-from turncoat.errors import OptionError
+from turncoat.errors import unknown
 from turncoat.types import Seed
 
 Make = Callable[[int, Seed], Environment]
@@ -177,20 +176,12 @@ SUITES: dict[str, tuple[str, ...]] = {
 def scenario(name: str, horizon: int, seed: Seed = 0) -> Environment:
     """The environment that a scenario's id stands for, such as "flip/3"."""
     if not isinstance(name, str) or name not in SCENARIOS:
-        raise OptionError(_unknown("scenario", name, list(SCENARIOS)))
+        raise unknown("scenario", name, SCENARIOS)
     return SCENARIOS[name].make(parse_whole("horizon", horizon, 1, MOST_ROUNDS), seed)
 
 
 def suite(name: str) -> tuple[str, ...]:
     """The ids of the scenarios in a suite: "quick", "paper" or "arena"."""
     if not isinstance(name, str) or name not in SUITES:
-        raise OptionError(_unknown("suite", name, list(SUITES)))
+        raise unknown("suite", name, SUITES)
     return SUITES[name]
-
-
-def _unknown(kind: str, name: object, known: list[str]) -> str:
-    """What to say of a name nobody knows: the near ones, or all if none is near."""
-    near = difflib.get_close_matches(str(name), known, n=5, cutoff=0.5)
-    if near:
-        return f"there is no {kind} {name!r}; near it are {', '.join(near)}"
-    return f"there is no {kind} {name!r}; accepted are {', '.join(known)}"

@@ -12,6 +12,7 @@ from turncoat.race.cell import Cell
 from turncoat.race.engines import CellJob, GroundJob, Job, do_all, parse_engine
 from turncoat.race.entries import Maker
 from turncoat.race.ground import Ground
+from turncoat.race.manifest import about
 from turncoat.race.plan import CellAt, GroundAt, Plan
 from turncoat.race.result import Result
 from turncoat.race.store import Memory, Store, open_store
@@ -26,7 +27,8 @@ class Progress(NamedTuple):
     cell: CellAt
     done: int  # cells, those found in the folder included
     total: int
-    rounds: int  # played in this run
+    rounds: int  # played in this run …
+    rounds_left: int  # … and still to play
     seconds: float  # since the first worker started
     result: Result
 
@@ -35,11 +37,16 @@ class Progress(NamedTuple):
         """Rounds of all workers together."""
         return self.rounds / self.seconds if self.seconds > 0 else 0.0
 
+    @property
+    def seconds_left(self) -> float:
+        """At the present pace."""
+        return self.seconds * self.rounds_left / self.rounds
+
 
 def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them optional
     learners: Mapping[str, Maker],
     environments: Environments = ("flip/3",),
-    horizon: int = 100_000,
+    horizon: int | Sequence[int] = 100_000,
     *,
     seeds: int = 20,
     seed: int = 0,
@@ -47,24 +54,26 @@ def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them 
     engine: str = "threads",
     workers: int | None = None,
     max_switches: int | None = None,
-    on_progress: Callable[[Progress], Any] | None = None,
+    on_compile: Callable[[int, int], Any] = lambda done, total: None,
+    on_progress: Callable[[Progress], Any] = lambda now: None,
 ) -> Result:
     """Race learners over the same games: every maker's learner meets every environment once for each of the seeds.
 
     `learners` are makers by name, called as maker(arms, horizon, seed=…); `told` makers are also given n_switches.
     `environments` are scenario ids, environments, or functions that make one from (horizon, seed), in a list, or in a
-    dict by name. Results do not depend on `engine` ("threads", "processes", "dask://host:port") or `workers`.
+    dict by name. Several horizons are as many games; results are those of the longest, and the others show how regret
+    grows. Results do not depend on `engine` ("threads", "processes", "dask://host:port") or `workers`.
 
     With a `folder` every finished game is saved as it comes, and what the folder holds is not played again. The
-    comparator goes up to `max_switches`, by default twice as many as planted, from 8 to 64. `on_progress` is called
-    after every finished cell.
+    comparator goes up to `max_switches`, by default twice as many as planted, from 8 to 64. `on_compile(done, total)`
+    is called after every kind of game that is compiled, or read from disk, and `on_progress` after every finished cell.
     """
     plan = Plan(learners, environments, horizon, seeds, seed, max_switches)
     crew = parse_engine(engine, workers)
     with open_store(folder, plan) as store:
         missing = _Missing(plan, store)
-        warm_up(*missing.kinds(sent=engine != "threads"))
-        result = Result(plan.names(), store.cells, store.grounds)
+        warm_up(*missing.kinds(sent=engine != "threads"), on_compile)
+        result = Result(plan.names(), store.cells, store.grounds, about(plan))
         if missing.cells or missing.grounds:
             with crew() as at_work:
                 at_work.prepare(*missing.kinds(sent=False))
@@ -82,12 +91,12 @@ class _Missing:
         self.cells: dict[CellAt, str] = {}
         self.places: dict[str, list[GroundAt]] = {}  # a ground may serve several seeds
         for ground_at in plan.grounds():
-            environment = plan.environment(*ground_at)
+            environment = plan.environment(ground_at)
             key = plan.ground_key(ground_at, environment)
             self._look_for_ground(store, ground_at, key)
             for name in plan.learners:
-                at = CellAt(ground_at.environment, name, ground_at.seed)
-                learner = plan.learner(name, at.seed, environment)
+                at = CellAt(ground_at.environment, name, ground_at.seed, ground_at.horizon)
+                learner = plan.learner(at, environment)
                 cell_key = plan.cell_key(at, learner, environment) if store.keyed else ""
                 if store.find_cell(at, cell_key):
                     self.n_found += 1
@@ -102,30 +111,32 @@ class _Missing:
 
     def kinds(self, sent: bool) -> tuple[list[Environment], list[tuple[Any, Environment]]]:
         """One ground and one cell of every kind, to be compiled; if `sent`, as other processes will have them."""
-        grounds = [self._environment(name, sent) for name in dict.fromkeys(at.environment for at in self.grounds)]
-        cells = []
-        for name, learner in dict.fromkeys((at.environment, at.learner) for at in self.cells):
-            environment = self._environment(name, sent)
-            cells.append((self.plan.learner(learner, 0, environment, quiet=True), environment))
-        return grounds, cells
+        first = dict.fromkeys(at._replace(seed=0) for at in self.grounds)
+        grounds = {at.environment: self._environment(at, sent) for at in first}
+        cells = {}
+        for at in dict.fromkeys(at._replace(seed=0) for at in self.cells):
+            environment = self._environment(at.ground, sent)
+            cells[at.environment, at.learner] = self.plan.learner(at, environment, quiet=True), environment
+        return list(grounds.values()), list(cells.values())
 
-    def _environment(self, name: str, sent: bool) -> Environment:
-        environment = self.plan.environment(name, 0)
+    def _environment(self, at: GroundAt, sent: bool) -> Environment:
+        environment = self.plan.environment(at)
         return as_sent(environment) if sent else environment
 
     def jobs(self) -> Iterator[Job]:
         """Grounds and cells, game by game."""
         plan = self.plan
         for at in plan.grounds():
+            t = plan.checkpoints[at.horizon]
             if at in self.grounds:
-                environment = plan.environment(*at)
-                yield GroundJob(at, environment, plan.checkpoints, plan.compared(environment))
+                environment = plan.environment(at)
+                yield GroundJob(at, environment, t, plan.compared(at, environment))
             for name in plan.learners:
-                cell_at = CellAt(at.environment, name, at.seed)
+                cell_at = CellAt(at.environment, name, at.seed, at.horizon)
                 if cell_at in self.cells:
-                    environment = plan.environment(*at)
-                    learner = plan.learner(name, at.seed, environment, quiet=True)
-                    yield CellJob(cell_at, learner, environment, plan.checkpoints, plan.compared(environment))
+                    environment = plan.environment(at)
+                    learner = plan.learner(cell_at, environment, quiet=True)
+                    yield CellJob(cell_at, learner, environment, t, plan.compared(at, environment))
 
 
 def _work(
@@ -133,17 +144,17 @@ def _work(
     missing: _Missing,
     store: Store | Memory,
     result: Result,
-    on_progress: Callable[[Progress], Any] | None,
+    on_progress: Callable[[Progress], Any],
 ) -> None:
     """Save what comes, and tell of it."""
     began = time.perf_counter()
     total, done, rounds = missing.n_found + len(missing.cells), missing.n_found, 0
+    rounds_left = sum(at.horizon for at in missing.cells)
     for at, outcome in finished:
         if isinstance(at, GroundAt) and isinstance(outcome, Ground):
             key = missing.grounds[at]
             store.add_ground(missing.places[key], key, outcome)
         elif isinstance(at, CellAt) and isinstance(outcome, Cell):
             store.add_cell(at, missing.cells[at], outcome)
-            done, rounds = done + 1, rounds + missing.plan.horizon
-            if on_progress is not None:
-                on_progress(Progress(at, done, total, rounds, time.perf_counter() - began, result))
+            done, rounds, rounds_left = done + 1, rounds + at.horizon, rounds_left - at.horizon
+            on_progress(Progress(at, done, total, rounds, rounds_left, time.perf_counter() - began, result))

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from turncoat import learners
+from turncoat.errors import unknown
 
 Maker = Callable[..., Any]
 
@@ -48,3 +49,13 @@ ENTRIES: dict[str, Maker] = {
     "exp3": learners.Exp3,
     "uniform": learners.Uniform,
 }
+
+# Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
+FEW = ("adaptive-master-base, shared", "adaptive-master-base", "master-base", "exp3.s, told S", "exp3.s", "exp3")
+
+
+def entry(name: str) -> Maker:
+    """The maker of this name."""
+    if name not in ENTRIES:
+        raise unknown("learner", name, ENTRIES)
+    return ENTRIES[name]

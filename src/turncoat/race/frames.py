@@ -29,6 +29,7 @@ _FRONTIER = {"S": "Int64", "regret": "Float64"}
 _SHARES = {"t": "Int64", "arm": "Int64", "share": "Float64"}
 _TRUST = {"t": "Int64", "base": "Int64", "candidate": "Float64", "probability": "Float64", "rho": "Float64"}
 _TIMES = {"ns_per_round": "Float64"}
+_FINALS = {"horizon": "Int64", "loss": "Float64", "score": "Float64", "regret": "Float64", "ns_per_round": "Float64"}
 
 
 def best_of(cell: Cell, ground: Ground) -> Matrix:
@@ -49,14 +50,8 @@ def pseudo_regret_of(cell: Cell, ground: Ground) -> Vector | None:
 
 
 def _traces(cell: Cell, ground: Ground) -> dict[str, Any]:
-    nothing = [None] * cell.t.size
     regret, pseudo_regret = regret_of(cell, ground), pseudo_regret_of(cell, ground)
-    return {
-        "t": cell.t,
-        "loss": cell.loss,
-        "regret": nothing if regret is None else regret,
-        "pseudo_regret": nothing if pseudo_regret is None else pseudo_regret,
-    }
+    return {"t": cell.t, "loss": cell.loss, "regret": regret, "pseudo_regret": pseudo_regret}
 
 
 def _frontier(cell: Cell, ground: Ground) -> dict[str, Any]:
@@ -75,12 +70,24 @@ def _trust(cell: Cell, ground: Ground) -> dict[str, Any]:
         "base": np.tile(np.arange(H), n),
         "candidate": np.tile(cell.candidates, n),
         "probability": cell.trust.ravel(),
-        "rho": cell.rho.ravel() if cell.rho.size else [None] * (n * H),
+        "rho": cell.rho.ravel() if cell.rho.size else None,
     }
 
 
 def _times(cell: Cell, ground: Ground) -> dict[str, Any]:
-    return {"ns_per_round": [cell.seconds / float(cell.t[-1]) * 1e9]}
+    return {"ns_per_round": cell.seconds / cell.t[-1:] * 1e9}
+
+
+def _finals(cell: Cell, ground: Ground) -> dict[str, Any]:
+    regret, pseudo_regret = regret_of(cell, ground), pseudo_regret_of(cell, ground)
+    score = regret if pseudo_regret is None else pseudo_regret
+    return {
+        "horizon": cell.t[-1:],
+        "loss": cell.loss[-1:],
+        "score": None if score is None else score[-1:],
+        "regret": None if regret is None else regret[-1:],
+        **_times(cell, ground),
+    }
 
 
 FRAMES: dict[str, tuple[dict[str, str], Rows]] = {
@@ -89,19 +96,23 @@ FRAMES: dict[str, tuple[dict[str, str], Rows]] = {
     "shares": (_SHARES, _shares),
     "trust": (_TRUST, _trust),
     "times": (_TIMES, _times),
+    "finals": (_FINALS, _finals),
 }
 
 
 def frame(name: str, finished: Mapping[CellAt, tuple[Cell, Ground]]) -> pl.DataFrame:
     """One of the frames, with the rows of these cells."""
     pl = needed("polars", "a race's frames")
-    columns, rows = FRAMES[name]
-    kinds = {column: getattr(pl, kind) for column, kind in columns.items()}
-    at_kinds = {column: getattr(pl, kind) for column, kind in _AT.items()}
-    frames = [
-        pl.DataFrame(rows(cell, ground), kinds).select(
-            *(pl.lit(value, at_kinds[column]).alias(column) for column, value in at._asdict().items()), pl.all()
-        )
-        for at, (cell, ground) in finished.items()
-    ]
-    return pl.concat([pl.DataFrame(schema={**at_kinds, **kinds}), *frames])  # type: ignore[no-any-return]
+    columns, rows_of = FRAMES[name]
+    parts = [rows_of(cell, ground) for cell, ground in finished.values()]
+    sizes = [next(iter(part.values())).size for part in parts]
+    kinds = {column: getattr(pl, kind) for column, kind in _AT.items()}
+    places = pl.DataFrame([at[: len(kinds)] for at in finished], kinds, orient="row")
+    frame = places[np.repeat(np.arange(len(parts)), sizes)]
+    for column, kind in columns.items():
+        there = [
+            np.full(n, np.nan) if part[column] is None else part[column] for part, n in zip(parts, sizes, strict=True)
+        ]
+        series = pl.Series(column, np.concatenate(there) if there else [], getattr(pl, kind))
+        frame.insert_column(frame.width, series.fill_nan(None) if kind == "Float64" else series)
+    return frame  # type: ignore[no-any-return]

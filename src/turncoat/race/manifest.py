@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from turncoat._version import __version__
 from turncoat.errors import RaceError
-from turncoat.race.plan import CellAt, GroundAt, Names, Plan
+from turncoat.race.plan import CellAt, Facts, GroundAt, Names, Plan
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -32,6 +32,7 @@ class Manifest(NamedTuple):
     """What a manifest says, as far as reading results goes."""
 
     names: Names
+    about: dict[str, str]
     cells: dict[CellAt, str]
     grounds: dict[GroundAt, str]
 
@@ -40,11 +41,10 @@ def manifest_text(plan: Plan, cells: dict[CellAt, str], grounds: dict[GroundAt, 
     """The manifest of a race as JSON."""
     content = {
         "format": FORMAT,
-        "versions": _versions(),
-        "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
+        "about": about(plan),
         "source": plan.source,
         "race": {**plan.names()._asdict(), "seed": plan.seed, "max_switches": plan.max_switches},
-        "checkpoints": plan.checkpoints.tolist(),
+        "checkpoints": [t.tolist() for t in plan.checkpoints.values()],
         "cells": [[*at, key] for at, key in cells.items()],
         "grounds": [[*at, key] for at, key in grounds.items()],
     }
@@ -56,7 +56,7 @@ def read_manifest(folder: Path) -> Manifest:
     file = folder / MANIFEST
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise RaceError(f"{str(folder)!r} holds no race: accepted is a folder with a {MANIFEST}") from None
     except (OSError, ValueError) as problem:
         raise _damaged(file, str(problem)) from problem
@@ -65,9 +65,10 @@ def read_manifest(folder: Path) -> Manifest:
     if content["format"] > FORMAT:
         raise RaceError(f"{str(file)!r} has format {content['format']}; this version reads formats up to {FORMAT}")
     race = content["race"]
-    names = Names(race["learners"], race["environments"], race["seeds"], race["horizon"])
-    cells = {CellAt(environment, learner, i): key for environment, learner, i, key in content["cells"]}
-    return Manifest(names, cells, {GroundAt(environment, i): key for environment, i, key in content["grounds"]})
+    environments = {name: Facts(*facts) for name, facts in race["environments"].items()}
+    names = Names(race["learners"], environments, race["seeds"], race["horizons"])
+    cells = {CellAt(*at): key for *at, key in content["cells"]}
+    return Manifest(names, content["about"], cells, {GroundAt(*at): key for *at, key in content["grounds"]})
 
 
 def _damaged(file: Path, why: str) -> RaceError:
@@ -78,12 +79,13 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _versions() -> dict[str, str]:
-    """What the bytes of a result depend on."""
+def about(plan: Plan) -> dict[str, str]:
+    """What the bytes of a result depend on besides the plan: versions, machine, seed."""
     versions = {"turncoat": __version__, "python": platform.python_version(), "libc": "-".join(platform.libc_ver())}
     for package in ("numpy", "numba", "llvmlite"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = "unknown"
-    return versions
+    machine = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} cores"
+    return {**versions, "machine": machine, "seed": str(plan.seed)}

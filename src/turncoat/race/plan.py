@@ -7,13 +7,13 @@ meet the same losses, and adding one changes nothing for the others.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from turncoat._jit import source_hash
-from turncoat.environments import Environment, scenario
+from turncoat.environments import SCENARIOS, Environment, scenario
 from turncoat.environments.inputs import MOST_ROUNDS, parse_whole
 from turncoat.errors import OptionError, TableError
 from turncoat.race.checkpoints import checkpoints
@@ -33,6 +33,7 @@ class GroundAt(NamedTuple):
 
     environment: str
     seed: int
+    horizon: int
 
 
 class CellAt(NamedTuple):
@@ -41,27 +42,41 @@ class CellAt(NamedTuple):
     environment: str
     learner: str
     seed: int
+    horizon: int
 
     @property
     def ground(self) -> GroundAt:
         """What it stands on."""
-        return GroundAt(self.environment, self.seed)
+        return GroundAt(self.environment, self.seed, self.horizon)
+
+
+class Facts(NamedTuple):
+    """What a race knows of an environment without playing."""
+
+    n_arms: int
+    description: str
 
 
 class Names(NamedTuple):
     """Who races where, how often and how long."""
 
     learners: list[str]
-    environments: list[str]
+    environments: dict[str, Facts]
     seeds: int
-    horizon: int
+    horizons: list[int]  # in rising order
+
+    @property
+    def horizon(self) -> int:
+        """The longest."""
+        return self.horizons[-1]
 
     def cells(self) -> Iterator[CellAt]:
         """Every cell: environment by environment, learner by learner, seed by seed."""
         for environment in self.environments:
             for learner in self.learners:
                 for i in range(self.seeds):
-                    yield CellAt(environment, learner, i)
+                    for horizon in self.horizons:
+                        yield CellAt(environment, learner, i, horizon)
 
 
 class Plan:
@@ -71,57 +86,65 @@ class Plan:
         self,
         learners: Mapping[str, Maker],
         environments: Any,
-        horizon: int,
+        horizon: int | Sequence[int],
         seeds: int,
         seed: int,
         max_switches: int | None,
     ) -> None:
-        self.horizon = parse_whole("horizon", horizon, 1, MOST_ROUNDS)
+        self.horizons = _parse_horizons(horizon)
         self.n_seeds = parse_whole("seeds", seeds, 1, MOST_SEEDS)
         self.seed = parse_whole("seed", seed, 0, 2**128)
         self.max_switches = max_switches
         if max_switches is not None:
             self.max_switches = parse_whole("max_switches", max_switches, 0, MOST_COMPARED)
         self.learners = _parse_learners(learners)
-        self.environments = {
-            name: _parse_environment(name, thing, self.horizon) for name, thing in _named(environments).items()
+        named = _named(environments)
+        self.environments = {name: _parse_environment(name, thing, self.horizons) for name, thing in named.items()}
+        self.descriptions = {
+            name: SCENARIOS[thing].description for name, thing in named.items() if isinstance(thing, str)
         }
-        self.checkpoints: Ints = checkpoints(self.horizon)
+        self.checkpoints: dict[int, Ints] = {horizon: checkpoints(horizon) for horizon in self.horizons}
         self.source = source_hash()
         self._parts: dict[str, tuple[Environment, dict[str, Any]]] = {}
 
     def names(self) -> Names:
         """Who races where."""
-        return Names(list(self.learners), list(self.environments), self.n_seeds, self.horizon)
+        facts = {name: self._facts(name) for name in self.environments}
+        return Names(list(self.learners), facts, self.n_seeds, self.horizons)
+
+    def _facts(self, name: str) -> Facts:
+        environment = self.environment(GroundAt(name, 0, self.horizons[-1]))
+        return Facts(environment.n_arms, self.descriptions.get(name) or repr(environment).strip("<>"))
 
     def grounds(self) -> Iterator[GroundAt]:
         """Every ground, seed by seed."""
         for i in range(self.n_seeds):
             for environment in self.environments:
-                yield GroundAt(environment, i)
+                for horizon in self.horizons:
+                    yield GroundAt(environment, i, horizon)
 
-    def environment(self, name: str, i: int) -> Environment:
-        """The environment of seed i, fresh."""
-        return self.environments[name](self.horizon, np.random.SeedSequence(self.seed, spawn_key=(i, 0))).fresh()
+    def environment(self, at: GroundAt) -> Environment:
+        """The environment of a ground, fresh."""
+        stream = np.random.SeedSequence(self.seed, spawn_key=(at.seed, 0))
+        return self.environments[at.environment](at.horizon, stream).fresh()
 
-    def learner(self, name: str, i: int, environment: Environment, *, quiet: bool = False) -> Any:
-        """The learner of seed i; quiet if what it warns of was said before."""
-        stream = np.random.SeedSequence(self.seed, spawn_key=(i, 1))
+    def learner(self, at: CellAt, environment: Environment, *, quiet: bool = False) -> Any:
+        """The learner of a cell; quiet if what it warns of was said before."""
+        stream = np.random.SeedSequence(self.seed, spawn_key=(at.seed, 1))
         with warnings.catch_warnings():
             if quiet:
                 warnings.simplefilter("ignore")
-            learner = make_learner(
-                self.learners[name], environment.n_arms, self.horizon, stream, environment.n_switches
-            )
+            maker = self.learners[at.learner]
+            learner = make_learner(maker, environment.n_arms, at.horizon, stream, environment.n_switches)
         if not (callable(getattr(learner, "ask", None)) and callable(getattr(learner, "tell", None))):
-            raise OptionError(f"the maker of {name!r} made {learner!r}; accepted is a learner, with ask and tell")
+            raise OptionError(f"the maker of {at.learner!r} made {learner!r}; accepted is a learner, with ask and tell")
         return learner
 
-    def compared(self, environment: Environment) -> int:
+    def compared(self, at: GroundAt, environment: Environment) -> int:
         """S_max of the comparator."""
         if self.max_switches is None:
-            return default_switches(environment.n_switches, self.horizon)
-        return min(self.max_switches, self.horizon - 1)
+            return default_switches(environment.n_switches, at.horizon)
+        return min(self.max_switches, at.horizon - 1)
 
     def _environment_parts(self, name: str, environment: Environment) -> dict[str, Any]:
         """As `environment_parts`, but a table that is met again and again is hashed once."""
@@ -134,8 +157,8 @@ class Plan:
         return key_of(
             {
                 "ground": self._environment_parts(at.environment, environment),
-                "checkpoints": self.checkpoints.tolist(),
-                "max_switches": self.compared(environment),
+                "checkpoints": self.checkpoints[at.horizon].tolist(),
+                "max_switches": self.compared(at, environment),
                 "source": self.source,
             }
         )
@@ -146,13 +169,21 @@ class Plan:
             {
                 "learner": learner_parts(at.learner, learner),
                 "environment": self._environment_parts(at.environment, environment),
-                "horizon": self.horizon,
-                "max_switches": None if environment.oblivious else self.compared(environment),
+                "horizon": at.horizon,
+                "max_switches": None if environment.oblivious else self.compared(at.ground, environment),
                 "i": at.seed,
                 "seed": self.seed,
                 "source": self.source,
             }
         )
+
+
+def _parse_horizons(horizon: Any) -> list[int]:
+    """One horizon or several, in rising order."""
+    several = list(horizon) if isinstance(horizon, Iterable) and not isinstance(horizon, str) else [horizon]
+    if not several:
+        raise OptionError("the horizons are none; accepted is a number of rounds, or several")
+    return sorted({parse_whole("horizon", one, 1, MOST_ROUNDS) for one in several})
 
 
 def _parse_learners(learners: Any) -> dict[str, Maker]:
@@ -189,13 +220,14 @@ def _named(environments: Any) -> dict[str, Any]:
     return named
 
 
-def _parse_environment(name: str, thing: Any, horizon: int) -> MakeEnvironment:
+def _parse_environment(name: str, thing: Any, horizons: list[int]) -> MakeEnvironment:
     """How to make the environment of a seed."""
     if isinstance(thing, str):
         scenario(thing, 1)  # an unknown id is named, with the near ones
         return lambda T, seed: scenario(thing, T, seed)
     if isinstance(thing, Environment):
-        _check_horizon(name, thing, horizon)
+        for horizon in horizons:
+            _check_horizon(name, thing, horizon)
         return lambda T, seed: thing
     if callable(thing):
         return lambda T, seed: _made(name, thing(T, seed), T)

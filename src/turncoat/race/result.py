@@ -5,13 +5,17 @@ frontier  environment, learner, seed, S, regret            after the last round,
 shares    environment, learner, seed, t, arm, share
 trust     environment, learner, seed, t, base, candidate, probability, rho
 times     environment, learner, seed, ns_per_round
+growth    environment, learner, seed, horizon, regret      after the last round of games of every horizon
+
+All but the last are of the longest horizon.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from turncoat.race.cell import Cell
 from turncoat.race.files import load_record
@@ -19,7 +23,7 @@ from turncoat.race.frames import frame
 from turncoat.race.ground import Ground
 from turncoat.race.manifest import cell_file, ground_file, read_manifest
 from turncoat.race.plan import CellAt, GroundAt, Names
-from turncoat.race.standings import leaderboard
+from turncoat.race.standings import leaderboard, overall
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,10 +32,13 @@ if TYPE_CHECKING:
 class Result:
     """The finished cells of a race and the grounds they stand on. `Result.load` opens a saved race."""
 
-    def __init__(self, names: Names, cells: Mapping[CellAt, Cell], grounds: Mapping[GroundAt, Ground]) -> None:
+    def __init__(
+        self, names: Names, cells: Mapping[CellAt, Cell], grounds: Mapping[GroundAt, Ground], about: Mapping[str, str]
+    ) -> None:
         self.names = names
         self.cells = cells
         self.grounds = grounds
+        self.about = about  # versions, machine, seed
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -44,6 +51,7 @@ class Result:
             manifest.names,
             {at: cell for at, cell in cells.items() if cell is not None},
             {at: ground for at, ground in grounds.items() if ground is not None},
+            manifest.about,
         )
 
     @property
@@ -55,37 +63,56 @@ class Result:
         """Every finished cell with its ground: environment by environment, learner by learner, seed by seed."""
         return {at: (self.cells[at], self.grounds[at.ground]) for at in self.names.cells() if self._is_finished(at)}
 
+    def _longest(self) -> dict[CellAt, tuple[Cell, Ground]]:
+        return {at: both for at, both in self.finished().items() if at.horizon == self.names.horizon}
+
     def _is_finished(self, at: CellAt) -> bool:
         return at in self.cells and at.ground in self.grounds
 
     @property
     def traces(self) -> pl.DataFrame:
         """Loss and regret at every checkpoint."""
-        return frame("traces", self.finished())
+        return frame("traces", self._longest())
 
     @property
     def frontier(self) -> pl.DataFrame:
         """Regret after the last round against the best sequences with S switches, for every S."""
-        return frame("frontier", self.finished())
+        return frame("frontier", self._longest())
 
     @property
     def shares(self) -> pl.DataFrame:
         """How often each arm was played up to every checkpoint, as a fraction."""
-        return frame("shares", self.finished())
+        return frame("shares", self._longest())
 
     @property
     def trust(self) -> pl.DataFrame:
         """How much masters trust each base at every checkpoint."""
-        return frame("trust", self.finished())
+        return frame("trust", self._longest())
 
     @property
     def times(self) -> pl.DataFrame:
         """Nanoseconds a round."""
-        return frame("times", self.finished())
+        return frame("times", self._longest())
+
+    @property
+    def growth(self) -> pl.DataFrame:
+        """Regret after the last round, as on the leaderboard, for games of every horizon."""
+        columns = ["environment", "learner", "seed", "horizon", "score"]
+        return frame("finals", self.finished()).select(columns).rename({"score": "regret"})
 
     def leaderboard(self) -> pl.DataFrame:
-        """For each environment, best first: mean regret with a 95 % interval over seeds, rank, time a round."""
-        return leaderboard(self.traces, self.times)
+        """For each environment, best first: mean regret and rank with 95 % intervals over seeds, time a round."""
+        return leaderboard(frame("finals", self._longest()))
+
+    def overall(self) -> pl.DataFrame:
+        """Over all environments, best first: the mean rank in a single game with a 95 % interval, time a round."""
+        return overall(frame("finals", self._longest()))
+
+    def report(self, folder: str | Path) -> Path:
+        """Write report.html and every figure as PDF, SVG and PNG into a folder; returns the path of the page."""
+        room: Any = import_module("turncoat.report")  # it stands above this one, so it is called by name
+        page: Path = room.report(room.frames_of(self), folder)
+        return page
 
     def __repr__(self) -> str:
         n_missing, n = len(self.missing), len(list(self.names.cells()))

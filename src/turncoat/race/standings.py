@@ -1,47 +1,90 @@
-"""Who did best: the leaderboard of a race."""
+"""Who did best: the leaderboard of a race, and the standings over all its environments.
+
+Both are made from the finals: environment, learner, seed, score, regret, loss, ns_per_round, a row for each cell.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from turncoat.race.packages import needed
-from turncoat.race.statistics import means
+from turncoat.race.statistics import Estimate, mean_ranks, means, ranks
+from turncoat.race.statistics.inputs import Floats
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def leaderboard(traces: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """For each environment, best first: mean regret with a 95 % interval over seeds, rank, the fastest time a round.
+def leaderboard(finals: pl.DataFrame) -> pl.DataFrame:
+    """For each environment, best first: mean regret and rank with 95 % intervals over seeds, the fastest time a round.
 
     `regret` is that against the planted path, in mean, and `exact_regret` that against L*(S). Where nothing is planted
     both are the latter. With one seed there is no interval.
     """
     pl = needed("polars", "a leaderboard")
-    by = ["environment", "learner"]
-    last = traces.filter(pl.col("t") == pl.col("t").max().over(*by, "seed"))
-    scored = last.with_columns(score=pl.coalesce("pseudo_regret", "regret"))
-    board = scored.group_by(by, maintain_order=True).agg(
-        pl.col("score"),
-        exact_regret=pl.col("regret").mean(),
-        loss=pl.col("loss").mean(),
-        seeds=pl.len().cast(pl.Int64),
-    )
-    found = [means([math.nan if score is None else score for score in scores]) for scores in board["score"].to_list()]
-    board = board.with_columns(
-        regret=pl.Series([_finite(mean.value) for mean in found], dtype=pl.Float64),
-        low=pl.Series([_finite(mean.low) for mean in found], dtype=pl.Float64),
-        high=pl.Series([_finite(mean.high) for mean in found], dtype=pl.Float64),
-    )
-    speeds = times.group_by(by, maintain_order=True).agg(pl.col("ns_per_round").min())
-    places = {name: i for i, name in enumerate(board["environment"].unique(maintain_order=True))}
-    order = pl.col("environment").replace_strict(places, return_dtype=pl.Int64)
-    ranked = board.join(speeds, on=by, how="left", maintain_order="left").with_columns(
-        rank=pl.coalesce("regret", "loss").rank("min").over("environment").cast(pl.Int64)
-    )
-    columns = [*by, "rank", "regret", "low", "high", "exact_regret", "loss", "seeds", "ns_per_round"]
-    return ranked.sort(order, "rank", maintain_order=True).select(columns)
+    kinds = {"environment": pl.String, "learner": pl.String, "rank": pl.Int64, "rank_low": pl.Int64}
+    kinds |= {"rank_high": pl.Int64, "regret": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    kinds |= {"exact_regret": pl.Float64, "loss": pl.Float64, "seeds": pl.Int64, "ns_per_round": pl.Float64}
+    rows = []
+    for _, here in finals.group_by("environment", maintain_order=True):
+        rows += sorted(_standings(here), key=lambda row: float(row["regret"]))
+    return pl.DataFrame(rows, kinds)  # type: ignore[no-any-return]
+
+
+def _standings(here: pl.DataFrame) -> list[dict[str, Any]]:
+    """The learners of one environment."""
+    rows = []
+    for (learner,), mine in here.group_by("learner", maintain_order=True):
+        mean = means(mine["score"])
+        rows.append(
+            {
+                "environment": mine["environment"][0],
+                "learner": learner,
+                "regret": float(mean.value),
+                "low": _finite(mean.low),
+                "high": _finite(mean.high),
+                "exact_regret": mine["regret"].mean(),
+                "loss": mine["loss"].mean(),
+                "seeds": mine.height,
+                "ns_per_round": mine["ns_per_round"].min(),
+            }
+        )
+    found = ranks(_scores(here)[1][0])
+    for row, low, high in zip(rows, found.low.tolist(), found.high.tolist(), strict=True):
+        better = sum(other["regret"] < row["regret"] for other in rows)
+        row |= {"rank": 1 + better, "rank_low": low, "rank_high": high}
+    return rows
+
+
+def overall(finals: pl.DataFrame) -> pl.DataFrame:
+    """The learners, best first: the rank each takes in a single game, averaged over environments and seeds.
+
+    The 95 % interval is over seeds, for these environments. Seeds that not everybody has finished everywhere are left
+    out: without any there is no rank, and with a single one no interval.
+    """
+    pl = needed("polars", "standings")
+    learners, scores = _scores(finals)
+    found = mean_ranks(scores) if learners else Estimate(*np.empty((3, 0)))
+    if scores.shape[-1] < 2:
+        found = found._replace(low=found.low * math.nan, high=found.high * math.nan)
+    columns = [[_finite(x) for x in part.tolist()] for part in found]
+    kinds = {"learner": pl.String, "mean_rank": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    frame = pl.DataFrame([learners, *columns], kinds)
+    times = finals.group_by("learner").agg(pl.col("ns_per_round").median())
+    return frame.join(times, on="learner", maintain_order="left").sort("mean_rank", nulls_last=True)  # type: ignore[no-any-return]
+
+
+def _scores(finals: pl.DataFrame) -> tuple[list[str], Floats]:
+    """The learners, and scores over (environments, learners, seeds), of the seeds that all have finished everywhere."""
+    names = [finals[column].unique(maintain_order=True).to_list() for column in ("environment", "learner", "seed")]
+    places = [{name: i for i, name in enumerate(known)} for known in names]
+    scores = np.full([len(known) for known in names], math.nan)
+    for *at, score in finals.select("environment", "learner", "seed", "score").iter_rows():
+        scores[tuple(place[name] for place, name in zip(places, at, strict=True))] = score
+    return names[1], scores[..., ~np.isnan(scores).any(axis=(0, 1))]
 
 
 def _finite(bound: Any) -> float | None:

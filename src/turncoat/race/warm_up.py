@@ -7,6 +7,7 @@ learner's. Every loop is called for no rounds at all, which compiles it, or read
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,20 @@ def warm_up_cell(learner: Any, environment: Environment) -> None:
         loss_of(game, 0, 0), mean_of(game, 0, 0), see(game, 0, 0)
 
 
-def warm_up(grounds: list[Environment], cells: list[tuple[Any, Environment]]) -> None:
+def warm_up(
+    grounds: list[Environment],
+    cells: list[tuple[Any, Environment]],
+    on_compile: Callable[[int, int], Any] = lambda done, total: None,
+) -> None:
     """Compile what lays these grounds and plays these cells, of which one of a kind is enough. All are thrown away."""
-    for environment in grounds:
+    total = len(grounds) + len(cells)
+    on_compile(0, total)
+    for done, environment in enumerate(grounds, 1):
         warm_up_ground(environment)
-    for learner, environment in cells:
+        on_compile(done, total)
+    for done, (learner, environment) in enumerate(cells, 1 + len(grounds)):
         warm_up_cell(learner, environment)
+        on_compile(done, total)
 
 
 def as_sent(environment: Environment) -> Environment:

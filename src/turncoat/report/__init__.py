@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from turncoat.report.frames import Frames
+from turncoat.report.outcome import frames_of
 from turncoat.report.write import report
 
-__all__ = ["Frames", "report"]
+__all__ = ["Frames", "frames_of", "report"]

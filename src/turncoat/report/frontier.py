@@ -93,7 +93,7 @@ def _marks(T: int, S: int | None, across: Axis, up: Axis, size: tuple[int, int])
     level = alt.Chart(pl.DataFrame({"y": [float(T), 0.0]}))
     layers = [level.mark_rule(**dots).encode(y=up.y("y:Q"))]
     if up.pixel(0.0, size[1]) > 20:
-        note = alt.Chart(pl.DataFrame({"y": [0.0], "text": ["below 0: beat all such paths"]}))
+        note = alt.Chart(pl.DataFrame({"y": [0.0], "text": ["below 0: beaten"]}))
         right = note.mark_text(style="note", align="right", baseline="top", dx=-4, dy=3)
         layers.append(right.encode(x=alt.value(size[0]), y=up.y("y:Q"), text="text:N"))
     if S is not None and across.high >= S:

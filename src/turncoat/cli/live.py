@@ -1,0 +1,107 @@
+"""A race to watch: bars and a leaderboard that grow on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from turncoat.cli.board import boards
+from turncoat.errors import TuningWarning
+from turncoat.race import Progress as Now
+from turncoat.race import Result, race
+
+BOARD_SECONDS = 0.5  # how often the leaderboard is made anew
+LINE_SECONDS = 5.0  # how often a line is printed where there is no terminal
+
+
+def watched_race(
+    console: Console, learners: Mapping[str, Any], environments: Any, horizon: Any, **words: Any
+) -> Result:
+    """`race` with these words, shown on the console while it runs; what learners warn of is noted, each thing once."""
+    watch = _Screen(console) if console.is_terminal else _Lines(console)
+    with warnings.catch_warnings(record=True) as noted, watch:
+        warnings.simplefilter("always", TuningWarning)
+        result = race(learners, environments, horizon, **words, on_compile=watch.compiled, on_progress=watch.raced)
+    for text in sorted({str(note.message) for note in noted}):
+        console.print(f"note: {text}", style="yellow")
+    return result
+
+
+def pace(now: Now) -> str:
+    """`1.2e+07 rounds/s, 40 s left`."""
+    minutes, seconds = divmod(round(now.seconds_left), 60)
+    left = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    return f"{now.rounds_per_second:,.3g} rounds/s, {left} left"
+
+
+class _Lines:
+    """One line when it begins, when it is compiled, every five seconds, and at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.last = console, time.monotonic()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *problem: object) -> None:
+        pass
+
+    def compiled(self, done: int, total: int) -> None:
+        if total == 0:
+            self._say("all games were played before: nothing to do")
+        elif done == 0:
+            self._say("compiling what is not on disk yet")
+        elif done == total or self._is_due():
+            self._say(f"compiled: {done} of {total} loops")
+
+    def raced(self, now: Now) -> None:
+        if now.done == now.total or self._is_due():
+            self._say(f"{now.done:,} of {now.total:,} games, {pace(now)}")
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self.last >= LINE_SECONDS
+
+    def _say(self, line: str) -> None:
+        self.last = time.monotonic()
+        self.console.print(line)
+
+
+class _Screen:
+    """Bars, and below them the leaderboard of what is finished. All of it goes when the race is over."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.drawn = console, -BOARD_SECONDS
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}")
+        self.bars = Progress(*columns, console=console)
+        self.compiling = self.bars.add_task("compiling", total=None, pace="")
+        self.racing = self.bars.add_task("racing", total=None, visible=False, pace="")
+        self.board: RenderableType = Text()
+        self.live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._screen)
+
+    def _screen(self) -> RenderableType:
+        return Group(self.bars, self.board)
+
+    def __enter__(self) -> None:
+        self.live.__enter__()
+
+    def __exit__(self, *problem: object) -> None:
+        self.live.__exit__(None, None, None)
+
+    def compiled(self, done: int, total: int) -> None:
+        self.bars.update(self.compiling, completed=done, total=total)
+        if done == 0:
+            self.live.refresh()
+
+    def raced(self, now: Now) -> None:
+        self.bars.update(self.compiling, visible=False)
+        self.bars.update(self.racing, visible=True, completed=now.done, total=now.total, pace=pace(now))
+        if now.done == now.total or time.monotonic() - self.drawn > BOARD_SECONDS:
+            self.board = boards(now.result, self.console.width)[0]
+            self.drawn = time.monotonic()

@@ -1,0 +1,27 @@
+"""`turncoat report`: the leaderboard and the report of a saved race."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from turncoat.cli.race import show_result, write_report
+from turncoat.errors import RaceError
+from turncoat.race import Result
+
+
+def run_report(folder: Path, to: Path) -> None:
+    """Print and draw what is there."""
+    console = Console(highlight=False)
+    result = Result.load(folder)
+    n, n_missing = len(list(result.names.cells())), len(result.missing)
+    if not result.leaderboard().height:
+        raise RaceError(f"the race in {str(folder)!r} has no finished game; race again with the same folder to go on")
+    page = write_report(console, result, to)
+    show_result(console, result)
+    if n_missing:
+        console.print(
+            f"{n_missing:,} of {n:,} games are missing: race again with the same folder to go on", style="yellow"
+        )
+    console.print(f"report: {page}", soft_wrap=True)

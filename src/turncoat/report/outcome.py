@@ -1,0 +1,49 @@
+"""The frames of a report, from the result of a race."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from turncoat.race import Result
+from turncoat.report.frames import Frames
+
+
+def frames_of(result: Result, title: str = "A race of bandits") -> Frames:
+    """Everything there is to draw of a race, finished or not."""
+    return Frames(
+        games=_games(result),
+        leaderboard=result.leaderboard(),
+        traces=result.traces,
+        frontier=result.frontier,
+        growth=result.growth,
+        shares=result.shares,
+        planted=_planted(result),
+        trust=result.trust,
+        times=result.times,
+        title=title,
+        about=result.about,
+    )
+
+
+def _games(result: Result) -> pl.DataFrame:
+    """What was played, a row an environment; its switches are those of the first seed."""
+    horizon = result.names.horizon
+    switches = {at.environment: ground.n_switches for at, ground in result.grounds.items() if at.horizon == horizon}
+    rows = [
+        (name, horizon, facts.n_arms, switches[name] if switches.get(name, -1) >= 0 else None, facts.description)
+        for name, facts in result.names.environments.items()
+    ]
+    columns = {"environment": pl.String, "horizon": pl.Int64, "n_arms": pl.Int64, "n_switches": pl.Int64}
+    return pl.DataFrame(rows, {**columns, "description": pl.String}, orient="row")
+
+
+def _planted(result: Result) -> pl.DataFrame:
+    """The planted paths, a row a segment."""
+    rows = [
+        (at.environment, at.seed, start, arm)
+        for at, ground in result.grounds.items()
+        if at.horizon == result.names.horizon
+        for start, arm in zip(ground.starts.tolist(), ground.path.tolist(), strict=True)
+    ]
+    columns = {"environment": pl.String, "seed": pl.Int64, "start": pl.Int64, "arm": pl.Int64}
+    return pl.DataFrame(rows, columns, orient="row")
