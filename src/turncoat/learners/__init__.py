@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3s import Exp3S
-from turncoat.learners.learner import Learner
+from turncoat.learners.learner import CLOCK, HEAD, Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.uniform import Uniform
 
 __all__ = [
+    "CLOCK",
+    "HEAD",
     "LEARNERS",
     "AdaptiveMasterBase",
     "ClippedOMD",
@@ -20,5 +23,7 @@ __all__ = [
     "Learner",
     "MasterBase",
     "Uniform",
+    "jit_rule",
+    "register_learner",
     "restore",
 ]
