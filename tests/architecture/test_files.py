@@ -20,7 +20,8 @@ PRIVATE = re.compile(f"{HOSTS}|{FOLDERS}")
 
 def sources() -> list[Path]:
     """Every Python file of ours."""
-    return [file for top in ("src", "tests", "benchmarks", "docs") for file in sorted((ROOT / top).rglob("*.py"))]
+    tops = ("src", "tests", "benchmarks", "docs", "examples")
+    return [file for top in tops for file in sorted((ROOT / top).rglob("*.py"))]
 
 
 def kept() -> list[Path]:
