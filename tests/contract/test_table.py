@@ -105,21 +105,27 @@ def test_ways_to_write_csv(tmp_path: Path) -> None:
 
 
 BAD_CSV = [
-    ("a,b\n0.1,0.2\n0.3,x\n", "value in row 1, column 'b' is 'x'; accepted"),
-    ("a,b\n0.1,0.2\n0.3,\n", "value in row 1, column 'b' is missing; accepted"),
-    ("a,b\n0.1,0.2\n0.3\n", "value in row 1, column 'b' is missing"),
-    ("a,b\n0.1,0.2\n\n0.3,0.4\n", "value in row 1, column 'a' is missing"),
-    ("a,b\n0.1,0.2\n0.3,0.4,0.5\n", "row 1 of .*losses.csv has 3 values and the first line 2; accepted"),
-    ("a,b\n0.1,nan\n", "the loss in row 0, column 'b' is nan; accepted are losses from 0 to 1"),
-    ("a,b\n0.1,inf\n", "the loss in row 0, column 'b' is inf"),
-    ("a,b\n0.1,-0.2\n", "the loss in row 0, column 'b' is -0.2"),
-    ("a,b\n0.1,2\n", "the loss in row 0, column 'b' is 2.0"),
-    ('a,b\n"0,1",2\n', "value in row 0, column 'a' is '0,1'"),
-    ("a;b\n0.1;0.2\n", "value in row 0, column 'a;b' is '0.1;0.2'"),
+    ("a,b\n0.1,0.2\n0.3,x\n", "value in row 2 below the header, column 'b' is 'x'; accepted"),
+    ("a,b\n0.1,0.2\n0.3,\n", "value in row 2 below the header, column 'b' is missing; accepted"),
+    ("a,b\n0.1,0.2\n0.3\n", "value in row 2 below the header, column 'b' is missing"),
+    ("a,b\n0.1,0.2\n\n0.3,0.4\n", "value in row 2 below the header, column 'a' is missing"),
+    (
+        "a,b\n0.1,0.2\n0.3,0.4,0.5\n",
+        "row 2 below the header of .*losses.csv has 3 values and the first line 2; accepted",
+    ),
+    (
+        "a,b\n0.1,nan\n",
+        "the value in row 1 below the header, column 'b' is 'nan'; accepted is a table of finite numbers",
+    ),
+    ("a,b\n0.1,inf\n", "the value in row 1 below the header, column 'b' is 'inf'"),
+    ("a,b\n0.1,-0.2\n", "the loss in row 1 below the header, column 'b' is -0.2; accepted are losses from 0 to 1"),
+    ("a,b\n0.1,2\n", "the loss in row 1 below the header, column 'b' is 2.0"),
+    ('a,b\n"0,1",2\n', "value in row 1 below the header, column 'a' is '0,1'"),
+    ("a;b\n0.1;0.2\n", "value in row 1 below the header, column 'a;b' is '0.1;0.2'"),
     ("a,b\n", "has 0 rows and 2 columns of losses; accepted"),
     ("", "is empty; accepted"),
     ("a,a\n0.1,0.2\n", "has two columns named 'a'; accepted are columns with different names"),
-    ("a,\n0.1,0.2\n", "column 1 of .* has no name"),
+    ("a,\n0.1,0.2\n", "column 2 of .* has no name"),
     ("0.1,0.2\n0.3,0.4\n", "first line of .* holds numbers, '0.1' for one; accepted .* header=False"),
 ]
 
@@ -131,7 +137,7 @@ def test_bad_csv_is_refused(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_long_row_without_header_is_counted_from_the_first_line(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"row 2 of .* has 3 values and the first line 2"):
+    with pytest.raises(TableError, match=r"row 3 \(counted from 1\) of .* has 3 values and the first line 2"):
         Table.from_csv(csv_file(tmp_path, "0.1,0.2\n0.1,0.2\n0.1,0.2,0.3\n"), header=False)
 
 
@@ -153,11 +159,11 @@ def test_files_that_are_not_there_or_not_text(tmp_path: Path) -> None:
 
 
 BAD_PARQUET: list[tuple[dict[str, list[Any]], str]] = [
-    ({"a": [0.1, 0.2], "b": [0.1, None]}, "value in row 1, column 'b' is missing"),
-    ({"a": [0.1, 0.2], "b": ["0.1", "x"]}, "value in row 1, column 'b' is 'x'"),
-    ({"a": [0.1, math.nan]}, "the loss in row 1, column 'a' is nan"),
-    ({"a": [[0.1], [0.2]]}, "value in row 0, column 'a' is"),
-    ({"a": [1, 2]}, "the loss in row 1, column 'a' is 2.0"),
+    ({"a": [0.1, 0.2], "b": [0.1, None]}, r"value in row 2 \(counted from 1\), column 'b' is missing"),
+    ({"a": [0.1, 0.2], "b": ["0.1", "x"]}, r"value in row 2 \(counted from 1\), column 'b' is 'x'"),
+    ({"a": [0.1, math.nan]}, r"the value in row 2 \(counted from 1\), column 'a' is nan"),
+    ({"a": [[0.1], [0.2]]}, r"value in row 1 \(counted from 1\), column 'a' is"),
+    ({"a": [1, 2]}, r"the loss in row 2 \(counted from 1\), column 'a' is 2.0"),
     ({"a": []}, "has 0 rows and 1 columns"),
 ]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from turncoat._jit import jit_rule, register_environment
 from turncoat.environments.environment import Environment
-from turncoat.environments.table_files import read_csv, read_parquet
+from turncoat.environments.table_files import TableFile, open_csv, open_parquet
 from turncoat.errors import OptionError, TableError
 from turncoat.tables import as_table
 from turncoat.types import Label, Matrix
@@ -72,7 +72,7 @@ class Table(Environment):
         if len(self.arms) != self.n_arms:
             raise TableError(f"arms are {self.arms!r}; accepted is one name for each of the {self.n_arms} columns")
         low, high = _parse_range(loss_range)
-        self._check(values, low, high, "reward" if rewards else "loss")
+        check_values(values, self.arms, (low, high), rewards=rewards)
         if rewards:
             values = (high - values) / (high - low)
         elif (low, high) != (0.0, 1.0):
@@ -90,8 +90,7 @@ class Table(Environment):
         rewards: bool = False,
     ) -> Self:
         """The table in a CSV file: a column an arm, named in the `header`, a line a round. `columns` picks some."""
-        arms, values = read_csv(path, columns, header)
-        return cls(values, arms=arms, loss_range=loss_range, rewards=rewards)
+        return cls._from_file(open_csv(path, header=header), columns, loss_range, rewards)
 
     @classmethod
     def from_parquet(
@@ -103,25 +102,47 @@ class Table(Environment):
         rewards: bool = False,
     ) -> Self:
         """The table in a Parquet file: a column an arm, a row a round. `columns` picks some of them."""
-        arms, values = read_parquet(path, columns)
-        return cls(values, arms=arms, loss_range=loss_range, rewards=rewards)
+        return cls._from_file(open_parquet(path), columns, loss_range, rewards)
 
-    def _check(self, values: Matrix, low: float, high: float, kind: str) -> None:
-        for start in range(0, self.horizon, _ROWS_AT_ONCE):
-            rows = values[start : start + _ROWS_AT_ONCE]
-            wrong = ~((rows >= low) & (rows <= high))  # NaN is neither
-            if wrong.any():
-                i, arm = np.argwhere(wrong)[0]
-                kinds = "losses" if kind == "loss" else "rewards"
-                raise TableError(
-                    f"the {kind} in row {start + i}, column {self.arms[arm]!r} is {float(rows[i, arm])!r}; "
-                    f"accepted are {kinds} from {low:g} to {high:g}"
-                )
+    @classmethod
+    def _from_file(
+        cls, file: TableFile, columns: Sequence[str] | None, loss_range: Sequence[float], rewards: bool
+    ) -> Self:
+        arms = file.names if columns is None else list(columns)
+        values = file.numbers(arms)
+        check_values(values, arms, _parse_range(loss_range), rewards=rewards, place=file.place)
+        return cls(values, arms=arms, loss_range=loss_range, rewards=rewards)
 
     def fields(self) -> dict[str, Any]:
         """Plain JSON values that tell this table from every other one: its shape, and a hash of its losses."""
         digest = hashlib.sha256(self.game.losses.astype("<f8", copy=False)).hexdigest()
         return {**super().fields(), "sha256": digest}
+
+
+def _row(row: int) -> str:
+    return f"row {row}"
+
+
+def check_values(
+    values: Matrix,
+    arms: Sequence[Label],
+    loss_range: tuple[float, float],
+    *,
+    rewards: bool = False,
+    place: Callable[[int], str] = _row,
+) -> None:
+    """Refuse the first value that is NaN or outside the range; `place` says where a row, counted from 0, stands."""
+    low, high = loss_range
+    for start in range(0, len(values), _ROWS_AT_ONCE):
+        rows = values[start : start + _ROWS_AT_ONCE]
+        wrong = ~((rows >= low) & (rows <= high))  # NaN is neither
+        if wrong.any():
+            i, arm = np.argwhere(wrong)[0]
+            kind, kinds = ("reward", "rewards") if rewards else ("loss", "losses")
+            raise TableError(
+                f"the {kind} in {place(start + int(i))}, column {arms[arm]!r} is {float(rows[i, arm])!r}; "
+                f"accepted are {kinds} from {low:g} to {high:g}"
+            )
 
 
 def _parse_range(loss_range: Any) -> tuple[float, float]:

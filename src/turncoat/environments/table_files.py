@@ -1,19 +1,22 @@
 """Tables of losses in CSV and Parquet files: one column an arm, one row a round, read through polars.
 
-polars is imported when a file is read, not before. Whatever is not a number is refused, with its row, counted from 0
-below the header, and the name of its column.
+polars is imported when a file is read, not before. Whatever is not a finite number is refused, with its row and the
+name of its column. Rows are counted as people count them in a file: from 1, and below the header where there is one.
 """
 
 from __future__ import annotations
 
 import csv
+import difflib
 import os
+import reprlib
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -23,37 +26,123 @@ from turncoat.types import Matrix
 if TYPE_CHECKING:
     import polars as pl
 
-ACCEPTED = "accepted is a table of numbers, one column an arm and one row a round, at least one of each"
+ACCEPTED = "accepted is a table of finite numbers, one column an arm and one row a round, at least one of each"
+CSV, PARQUET = (".csv",), (".parquet", ".pq")  # how the names of files end
+SOME_NAMES = 12  # so many are listed
 
 
-def read_csv(path: str | os.PathLike[str], columns: Sequence[str] | None, header: bool) -> tuple[list[str], Matrix]:
-    """The names of the columns and their numbers; without a header the columns are named 0, 1, …"""
+class TableFile:
+    """A file that was read; its columns are taken for numbers, or for labels, when they are asked for."""
+
+    def __init__(self, path: Path, frame: pl.DataFrame, counted: str) -> None:
+        self.path, self.frame, self.counted = path, frame, counted
+        self.names: list[str] = frame.columns
+        self.n_rows: int = frame.height
+
+    def place(self, row: int) -> str:
+        """Where a row stands, in words; `row` is counted from 0."""
+        return f"row {row + 1} {self.counted}"
+
+    def first(self, n_rows: int) -> TableFile:
+        """The same file without the rows that come later."""
+        return TableFile(self.path, self.frame.head(n_rows), self.counted)
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse a column that is not there, and one that is named twice."""
+        for i, name in enumerate(names):
+            if name not in self.names:
+                near = difflib.get_close_matches(str(name), self.names, n=5, cutoff=0.5)
+                known = self.names if len(self.names) <= SOME_NAMES else near or [*self.names[:SOME_NAMES], "…"]
+                raise TableError(f"{self.path} has no column {name!r}; accepted are {', '.join(map(repr, known))}")
+            if name in names[:i]:
+                raise TableError(f"the column {name!r} is given twice; accepted is each column once")
+
+    def numbers(self, columns: Sequence[str]) -> Matrix:
+        """The columns as an array of finite numbers, one row a round."""
+        self.check_names(columns)
+        if not columns or not self.n_rows:
+            raise TableError(f"{self.path} has {self.n_rows} rows and {len(columns)} columns of losses; {ACCEPTED}")
+        table = np.empty((self.n_rows, len(columns)))
+        for i, name in enumerate(columns):
+            table[:, i] = self._numbers(self.frame[name])
+        return table
+
+    def _numbers(self, values: pl.Series) -> Matrix:
+        """One column; the first value that is missing or not a finite number is named."""
+        pl = _polars()
+        text = values.dtype == pl.String
+        if text or values.dtype.is_numeric() or values.dtype == pl.Boolean:
+            numbers = (values.str.strip_chars() if text else values).cast(pl.Float64, strict=False)
+            wrong = (~numbers.is_finite()).fill_null(True).arg_true()
+        else:
+            wrong = pl.Series([0])  # dates, lists, …: not numbers, whatever they hold
+        if len(wrong):
+            self.refuse(values, int(wrong[0]), ACCEPTED)
+        array: Matrix = numbers.to_numpy()
+        return array
+
+    def labels(self, column: str) -> pl.Series:
+        """A column as words, none of them missing: text without blanks around it, whole numbers without a point."""
+        pl = _polars()
+        self.check_names([column])
+        values = self.frame[column]
+        if values.dtype.is_nested():
+            self.refuse(values, 0, "accepted is a column of words or whole numbers")
+        if values.dtype.is_float() and ((values.abs() < 2.0**53) & (values == values.round())).all():  # nulls aside
+            values = values.cast(pl.Int64)
+        words = values.cast(pl.String, strict=False).str.strip_chars()
+        missing = (words == "").fill_null(True).arg_true()
+        if len(missing):
+            self.refuse(values, int(missing[0]), "accepted is a column with a value in every row")
+        return words
+
+    def refuse(self, values: pl.Series, row: int, accepted: str) -> NoReturn:
+        """Raise, naming what stands in a row of a column."""
+        value = values.slice(row, 1).to_list()[0]  # a list, where polars itself would show a column
+        blank = value is None or (isinstance(value, str) and not value.strip())
+        found = "missing" if blank else reprlib.repr(value)
+        raise TableError(f"the value in {self.place(row)}, column {values.name!r} is {found}; {accepted}")
+
+
+def open_table(path: str | os.PathLike[str], *, header: bool = True) -> TableFile:
+    """A CSV or a Parquet file, whichever its name says it is."""
+    ending = Path(path).suffix.lower()
+    if ending in PARQUET:
+        return open_parquet(path)
+    if ending in CSV:
+        return open_csv(path, header=header)
+    file = _existing(path)
+    raise TableError(f"the name of {str(file)!r} ends in {ending!r}; accepted are {', '.join([*CSV, *PARQUET])}")
+
+
+def open_csv(path: str | os.PathLike[str], *, header: bool = True) -> TableFile:
+    """A CSV file; without a header the columns are named 0, 1, …"""
     pl = _polars()
     file = _existing(path)
     try:
         text = pl.read_csv(file, has_header=False, infer_schema=False, glob=False)
     except pl.exceptions.NoDataError:
         raise TableError(f"{file} is empty; {ACCEPTED}") from None
-    except pl.exceptions.PolarsError as problem:
-        raise TableError(_ragged(file, header) or f"{file} cannot be read as CSV: {problem}; {ACCEPTED}") from None
+    except (pl.exceptions.PolarsError, OSError) as problem:
+        raise TableError(_ragged(file, header) or _unreadable(file, "CSV", problem)) from None
     if header:
         names = [str(name or "").strip() for name in text.row(0)]
-        _check_names(file, names)
+        _check_header(file, names)
         text = text.slice(1)
     else:
         names = [str(i) for i in range(text.width)]
-    return _numbers(file, text.rename(dict(zip(text.columns, names, strict=True))), columns)
+    return TableFile(file, text.rename(dict(zip(text.columns, names, strict=True))), _counted(header))
 
 
-def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None) -> tuple[list[str], Matrix]:
-    """The names of the columns and their numbers."""
+def open_parquet(path: str | os.PathLike[str]) -> TableFile:
+    """A Parquet file."""
     pl = _polars()
     file = _existing(path)
     try:
         frame = pl.read_parquet(file, glob=False)
-    except pl.exceptions.PolarsError as problem:
-        raise TableError(f"{file} cannot be read as Parquet: {problem}; {ACCEPTED}") from None
-    return _numbers(file, frame, columns)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:  # damage may make it panic
+        raise TableError(_unreadable(file, "Parquet", problem)) from None
+    return TableFile(file, frame, _counted(header=False))
 
 
 def _polars() -> ModuleType:
@@ -70,9 +159,18 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _check_names(file: Path, names: list[str]) -> None:
+def _counted(header: bool) -> str:
+    return "below the header" if header else "(counted from 1)"
+
+
+def _unreadable(file: Path, kind: str, problem: BaseException) -> str:
+    """One line, whatever polars has to say."""
+    return f"{file} cannot be read as {kind}: {textwrap.shorten(str(problem), 200, placeholder=' …')}; {ACCEPTED}"
+
+
+def _check_header(file: Path, names: list[str]) -> None:
     """Refuse columns without a name or with one name for two, and a first line of numbers where names should be."""
-    for i, name in enumerate(names):
+    for i, name in enumerate(names, 1):
         if not name:
             raise TableError(f"column {i} of {file} has no name; accepted are columns with different names")
     twice = [name for name, n in Counter(names).items() if n > 1]
@@ -81,7 +179,7 @@ def _check_names(file: Path, names: list[str]) -> None:
     if all(_is_number(name) for name in names) and not all(name.isdecimal() for name in names):
         raise TableError(
             f"the first line of {file} holds numbers, {names[0]!r} for one; accepted are the columns' names, or a file "
-            "without them and header=False"
+            "without them and header=False (--no-header)"
         )
 
 
@@ -94,42 +192,15 @@ def _is_number(name: str) -> bool:
 
 
 def _ragged(file: Path, header: bool) -> str:
-    """What to say of the first line that is not as long as the first one; empty if there is none."""
-    with file.open(newline="", encoding="utf-8", errors="replace") as lines:
-        rows = csv.reader(lines)
-        width = len(next(rows, []))
-        for row, cells in enumerate(rows, 0 if header else 1):
-            if len(cells) > width:
-                return f"row {row} of {file} has {len(cells)} values and the first line {width}; {ACCEPTED}"
+    """What to say of the first line that is longer than the first one; empty if there is none."""
+    try:
+        with file.open(newline="", encoding="utf-8", errors="replace") as lines:
+            rows = csv.reader(lines)
+            width = len(next(rows, []))
+            for row, cells in enumerate(rows, 1 if header else 2):
+                if len(cells) > width:
+                    where = f"row {row} {_counted(header)} of {file}"
+                    return f"{where} has {len(cells)} values and the first line {width}; {ACCEPTED}"
+    except (OSError, csv.Error):  # a file nobody may read, or a field of a megabyte
+        pass
     return ""
-
-
-def _numbers(file: Path, frame: pl.DataFrame, columns: Sequence[str] | None) -> tuple[list[str], Matrix]:
-    """The chosen columns as names and an array of numbers."""
-    names = frame.columns if columns is None else list(columns)
-    for name in names:
-        if name not in frame.columns:
-            raise TableError(f"{file} has no column {name!r}; accepted are {', '.join(map(repr, frame.columns))}")
-    if not names or not frame.height:
-        raise TableError(f"{file} has {frame.height} rows and {len(names)} columns of losses; {ACCEPTED}")
-    table = np.empty((frame.height, len(names)))
-    for i, name in enumerate(names):
-        table[:, i] = _column(frame[name])
-    return names, table
-
-
-def _column(values: pl.Series) -> Matrix:
-    """One column as numbers; the first value that is missing or not a number is named."""
-    pl = _polars()
-    text = values.dtype == pl.String
-    if text or values.dtype.is_numeric() or values.dtype == pl.Boolean:
-        numbers = (values.str.strip_chars() if text else values).cast(pl.Float64, strict=False)
-        wrong = numbers.is_null().arg_true()
-    else:
-        wrong = pl.Series([0])  # dates, lists, …: not numbers, whatever they hold
-    if len(wrong):
-        row = int(wrong[0])
-        found = "missing" if values[row] is None else repr(values[row])
-        raise TableError(f"the value in row {row}, column {values.name!r} is {found}; {ACCEPTED}")
-    array: Matrix = numbers.to_numpy()
-    return array
