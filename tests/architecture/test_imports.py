@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {"numpy", "numba", "polars", "altair"}
 
 AFTER = f"\nimport sys; print('heavy:', *sorted({HEAVY!r} & set(sys.modules)))"
 HELP = """
 import sys
-sys.argv = ["turncoat", "--help"]
+sys.argv = ["turncoat", *WORDS, "--help"]
 from turncoat.cli import main
 try:
     main()
@@ -30,9 +32,10 @@ def test_import_turncoat_is_light() -> None:
     assert printed("import turncoat" + AFTER).split() == ["heavy:"]
 
 
-def test_help_is_light() -> None:
-    said = printed(HELP + AFTER)
-    assert "race" in said
+@pytest.mark.parametrize("command", ["", "race", "replay", "regret"])
+def test_help_is_light(command: str) -> None:
+    said = printed(HELP.replace("*WORDS", f"*{command.split()}") + AFTER)
+    assert f"Usage: turncoat {command}" in said
     assert said.splitlines()[-1].split() == ["heavy:"]
 
 

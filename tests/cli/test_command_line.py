@@ -69,12 +69,19 @@ def board(printed: str) -> dict[str, dict[str, str]]:
 def test_help_teaches(words: list[str]) -> None:
     done = run(*words)
     assert done.exit_code == 0
-    for taught in ("turncoat race", "turncoat list", "loss of that arm alone", "switches at most S times"):
+    for taught in (
+        "turncoat race",
+        "turncoat list",
+        "turncoat replay F",
+        "turncoat regret F",
+        "loss of that arm alone",
+        "switches at most S times",
+    ):
         assert taught in " ".join(done.output.split()).replace("  ", " ")
 
 
 @pytest.mark.jit_off
-@pytest.mark.parametrize("command", ["race", "list", "report"])
+@pytest.mark.parametrize("command", ["race", "list", "report", "replay", "regret"])
 def test_every_command_explains_itself(command: str) -> None:
     done = run(command, "--help")
     assert done.exit_code == 0

@@ -8,23 +8,9 @@ from typing import Any
 import click
 
 from turncoat._version import __version__
+from turncoat.cli.numbers import whole_numbers
+from turncoat.cli.table_commands import regret, replay
 from turncoat.errors import TurncoatError
-
-
-def whole_number(typed: str) -> int:
-    """A whole number of at least 1; 1e6 is one."""
-    try:
-        number = float(typed) if "e" in typed.lower() else int(typed)
-        if number >= 1 and number == int(number):
-            return int(number)
-    except (ValueError, OverflowError):
-        pass
-    raise click.BadParameter(f"{typed!r} is not a whole number of at least 1 (1000, 1_000 or 1e3)")
-
-
-def horizons(context: click.Context, option: click.Parameter, typed: str) -> list[int]:
-    """One whole number or several, with commas between them."""
-    return [whole_number(part.strip()) for part in typed.split(",")]
 
 
 class Plainly(click.Group):
@@ -50,6 +36,8 @@ def turncoat() -> None:
     Start here:
       turncoat race      learners against games whose best arm changes: who loses least?
       turncoat list      learners and environments, what each needs and guarantees
+      turncoat replay F  learners over your own losses or rewards, from a CSV or Parquet file
+      turncoat regret F  how much better the best paths did than choices you recorded
     """
 
 
@@ -66,7 +54,7 @@ def turncoat() -> None:
 @click.option("-l", "--learner", "learners", multiple=True, metavar="NAME", help="Only this learner; again for more.")
 @click.option(
     "--horizon",
-    callback=horizons,
+    callback=whole_numbers,
     default="1e3,1e4,1e5",
     metavar="ROUNDS",
     show_default=True,
@@ -120,3 +108,7 @@ def report(folder: Path, to: Path | None) -> None:
     from turncoat.cli.report import run_report
 
     run_report(folder, to or folder)
+
+
+turncoat.add_command(replay)
+turncoat.add_command(regret)

@@ -13,25 +13,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from turncoat.cli.board import boards
-from turncoat.errors import TuningWarning
+from turncoat.errors import TurncoatWarning
 from turncoat.race import Progress as Now
 from turncoat.race import Result, race
+from turncoat.race.entries import Maker
 
 BOARD_SECONDS = 0.5  # how often the leaderboard is made anew
 LINE_SECONDS = 5.0  # how often a line is printed where there is no terminal
 
 
 def watched_race(
-    console: Console, learners: Mapping[str, Any], environments: Any, horizon: Any, **words: Any
-) -> Result:
-    """`race` with these words, shown on the console while it runs; what learners warn of is noted, each thing once."""
+    console: Console, learners: Mapping[str, Maker], environments: Any, horizon: Any, **words: Any
+) -> tuple[Result, list[str]]:
+    """`race` with these words, shown on the console while it runs; and what learners warned of, each thing once."""
     watch = _Screen(console) if console.is_terminal else _Lines(console)
     with warnings.catch_warnings(record=True) as noted, watch:
-        warnings.simplefilter("always", TuningWarning)
+        warnings.simplefilter("always", TurncoatWarning)
         result = race(learners, environments, horizon, **words, on_compile=watch.compiled, on_progress=watch.raced)
-    for text in sorted({str(note.message) for note in noted}):
-        console.print(f"note: {text}", style="yellow")
-    return result
+    return result, sorted({str(note.message) for note in noted})
 
 
 def pace(now: Now) -> str:

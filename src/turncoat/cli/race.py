@@ -31,10 +31,12 @@ def run_race(
     games = environments or suite(suite_name)
     names = learners or (FEW if games == suite("quick") else tuple(ENTRIES))
     try:
-        result = watched_race(console, {name: entry(name) for name in names}, games, **words)
+        result, notes = watched_race(console, {name: entry(name) for name in names}, games, **words)
     except KeyboardInterrupt:
         console.print(f"stopped; what was finished is in {words['folder']}: the same command goes on from there")
         sys.exit(130)
+    for note in notes:
+        console.print(f"note: {note}", style="yellow")
     page = write_report(console, result, words["folder"]) if report else None
     if as_json:
         print(json.dumps(summary(result, words["folder"], page), allow_nan=False))

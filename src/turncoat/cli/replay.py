@@ -1,0 +1,128 @@
+"""`turncoat replay`: a race over a table of the user's own, and a leaderboard in the table's units.
+
+The race is run on losses in [0, 1]. Back in the table's units, over T rounds and with the scale lo to hi:
+
+    total  = lo·T + (hi - lo)·loss, or hi·T - (hi - lo)·loss of rewards
+    regret = (hi - lo)·(loss - L*(S))
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+
+from turncoat.cli.live import watched_race
+from turncoat.cli.replay_board import print_board
+from turncoat.cli.table_input import Values, read_values
+from turncoat.environments import Table
+from turncoat.errors import TableError
+from turncoat.race import ENTRIES, Result, entry
+from turncoat.race.entries import Told
+from turncoat.race.statistics import means
+from turncoat.regret import best_switching_losses
+
+if TYPE_CHECKING:
+    from turncoat.cli.table_commands import TableOptions
+
+
+class Standing(NamedTuple):
+    """How a learner did, in the table's units."""
+
+    rank: int
+    learner: str
+    total: float  # in mean over the seeds
+    margin: float | None  # half of its 95 % interval
+    regret: list[float]  # against the best paths with 0, 1, … switches
+
+
+class Outcome(NamedTuple):
+    """All there is to tell."""
+
+    options: TableOptions
+    values: Values
+    scale: tuple[float, float]
+    seeds: int
+    seed: int
+    best: list[float]  # totals of the best paths with 0, 1, … switches
+    best_arm: str
+    standings: list[Standing]
+    notes: list[str]
+
+
+def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **racing: Any) -> None:
+    """Race the learners over the table and print how they did."""
+    makers = {name: entry(name) for name in learners or ENTRIES}
+    values = read_values(options)
+    scale = options.scale or _own_scale(values)
+    table = Table(values.table, arms=values.arms, loss_range=scale, rewards=values.rewards)
+    name = values.file.path.name
+    result, notes = watched_race(Console(stderr=True), makers, {name: table}, table.horizon, **racing)
+    if any(isinstance(maker, Told) for maker in makers.values()):
+        notes.append("a table has no planted switches, so learners that are told S are told nothing here")
+    standings, n_compared = _standings(result, values, scale)
+    losses = values.losses
+    best = [values.total(loss) for loss in best_switching_losses(losses, n_compared - 1)]
+    best_arm = values.arms[int(losses.sum(axis=0).argmin())]
+    counts = racing["seeds"], racing["seed"]
+    outcome = Outcome(options, values, scale, *counts, best, best_arm, standings, notes)
+    if as_json:
+        print(json.dumps(as_object(outcome), ensure_ascii=False, allow_nan=False))
+    else:
+        print_board(outcome)
+        if racing["folder"] is not None:
+            print(f"saved in {racing['folder']}: the same command goes on from there, turncoat report draws it")
+
+
+def _own_scale(values: Values) -> tuple[float, float]:
+    """The least and the largest value of the table."""
+    low, high = float(values.table.min()), float(values.table.max())
+    if low == high:
+        raise TableError(
+            f"every value in {values.file.path} is {low:g}, which makes no scale; accepted are different values, or "
+            "--range LO HI"
+        )
+    return low, high
+
+
+def _standings(result: Result, values: Values, scale: tuple[float, float]) -> tuple[list[Standing], int]:
+    """The learners, best first, and how many numbers of switches they were compared at."""
+    low, high = scale
+    width, n_rounds = high - low, len(values.table)
+    losses: dict[str, list[float]] = {}
+    for at, (cell, ground) in result.finished().items():
+        losses.setdefault(at.learner, []).append(float(cell.loss[-1]))
+        best = ground.best[-1]  # of the table, so the same for all
+    found = {learner: means(totals) for learner, totals in losses.items()}
+    order = sorted(found, key=lambda learner: float(found[learner].value))
+    standings = []
+    for learner in order:
+        loss, end = float(found[learner].value), float(found[learner].high)
+        rank = 1 + sum(float(other.value) < loss for other in found.values())
+        total = high * n_rounds - width * loss if values.rewards else low * n_rounds + width * loss
+        margin = width * (end - loss) if np.isfinite(end) else None
+        standings.append(Standing(rank, learner, total, margin, (width * (loss - best)).tolist()))
+    return standings, best.size
+
+
+def as_object(outcome: Outcome) -> dict[str, Any]:
+    """What --json prints; docs/replay.md explains the keys."""
+    values = outcome.values
+    return {
+        "file": str(values.file.path),
+        "rounds": len(values.table),
+        "arms": values.arms,
+        "rewards": values.rewards,
+        "range": list(outcome.scale),
+        "range_from": "table" if outcome.options.scale is None else "option",
+        "seeds": outcome.seeds,
+        "seed": outcome.seed,
+        "switches": list(range(len(outcome.best))),
+        "best": outcome.best,
+        "best_arm": outcome.best_arm,
+        "learners": [standing._asdict() for standing in outcome.standings],
+        "notes": outcome.notes,
+    }

@@ -1,0 +1,146 @@
+"""`turncoat replay` and `turncoat regret` as they are typed: commands about a table in a file. Light to import."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from turncoat.cli.numbers import whole_number
+
+
+class TableOptions(NamedTuple):
+    """Which numbers of a file are meant, and what they are."""
+
+    path: Path
+    rewards: bool
+    scale: tuple[float, float] | None  # the least and the largest value there can be
+    columns: list[str] | None  # all
+    drop: list[str]
+    header: bool
+    horizon: int | None  # the first rows only
+
+
+def _names(context: click.Context, option: click.Parameter, typed: str | None) -> list[str] | None:
+    """Names between commas; one with a comma in it stands in double quotes."""
+    if typed is None:
+        return None if option.name == "columns" else []
+    names = [name.strip() for name in next(csv.reader([typed], skipinitialspace=True), [])]
+    if not names or not all(names):
+        raise click.BadParameter(f"{typed!r} is not a list of columns; accepted are names with commas between them")
+    return names
+
+
+def _scale(context: click.Context, option: click.Parameter, typed: tuple[float, float] | None) -> Any:
+    """Two finite numbers, the lower one first."""
+    if typed is not None and not (typed[0] < typed[1] and math.isfinite(typed[1] - typed[0])):
+        raise click.BadParameter(
+            f"{typed[0]:g} {typed[1]:g} is no range; accepted are two numbers, the lower one first"
+        )
+    return typed
+
+
+_TABLE_OPTIONS = [
+    click.argument("path", metavar="F", type=click.Path(path_type=Path)),
+    click.option("--rewards", is_flag=True, help="The columns hold rewards, more is better. Otherwise losses."),
+    click.option(
+        "--range",
+        "scale",
+        type=float,
+        nargs=2,
+        metavar="LO HI",
+        callback=_scale,
+        help="The least and the largest value there can be; values outside are refused.",
+    ),
+    click.option("--columns", metavar="A,B,…", callback=_names, help="The arms: these columns, not all."),
+    click.option("--drop", metavar="A,B,…", callback=_names, help="All columns but these: times, ids, …"),
+    click.option("--no-header", "header", flag_value=False, default=True, help="A CSV file of numbers alone."),
+    click.option("--horizon", callback=whole_number, metavar="INTEGER", help="The first so many rows.  [default: all]"),
+]
+
+
+def takes_table(command: Callable[..., None]) -> Callable[..., None]:
+    """The file and the options about it, handed to a command as one."""
+
+    @functools.wraps(command)
+    def with_table(**words: Any) -> None:
+        table = TableOptions(**{field: words.pop(field) for field in TableOptions._fields})
+        command(table, **words)
+
+    for option in reversed(_TABLE_OPTIONS):
+        with_table = option(with_table)
+    return with_table
+
+
+@click.command()
+@takes_table
+@click.option(
+    "--learner", "learners", multiple=True, metavar="NAME", help="A learner of the race; repeat it. [default: all]"
+)
+@click.option("--seeds", type=click.IntRange(1), default=10, show_default=True, help="Games of each learner.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one result.")
+@click.option(
+    "--max-switches",
+    type=click.IntRange(0),
+    default=8,
+    show_default=True,
+    help="Compare with paths of up to so many switches.",
+)
+@click.option("--folder", type=click.Path(path_type=Path), help="Save every game here, and go on from what is there.")
+@click.option("--engine", default="threads", show_default=True, help="threads, processes or dask://host:port.")
+@click.option("--workers", type=click.IntRange(1), help="Threads or processes.  [default: one a core]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **racing: Any) -> None:
+    """Run learners over your own losses or rewards.
+
+    F is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale. In each round a
+    learner picks a column and sees that one number. The leaderboard is in the table's own units: the total of each
+    learner, and its regret, which is how much better the best path with S switches did in hindsight (S = 0 is the best
+    single arm).
+
+    Learners need a scale. Without --range it is the least and the largest value of the table: a small cheat, as nobody
+    knows them online.
+
+    \b
+    Examples:
+      turncoat replay latency.csv --drop time
+      turncoat replay revenue.parquet --rewards --range 0 100 --columns a,b,c
+      turncoat replay latency.csv --learner exp3 --learner "adaptive-master-base, shared"
+    """
+    from turncoat.cli.replay import run_replay
+
+    run_replay(table, learners, as_json, **racing)
+
+
+@click.command()
+@takes_table
+@click.option("--choice", metavar="COLUMN", help="The column that holds the arm chosen in each round.")
+@click.option(
+    "--max-switches", type=click.IntRange(0), default=8, show_default=True, help="Paths of up to so many switches."
+)
+@click.option("--path", "n_switches", type=click.IntRange(0), metavar="S", help="Show the best path with S switches.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def regret(table: TableOptions, choice: str | None, max_switches: int, n_switches: int | None, as_json: bool) -> None:
+    """Exact S-switch regret of choices you recorded.
+
+    F is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale, and one more
+    column, COLUMN, with the arms that were chosen: names of columns, or 0 for the first arm, 1 for the second, … The
+    regret against S is how much better the best path that switches at most S times did in hindsight: exact, for every
+    S up to --max-switches.
+
+    Every arm's number is needed in every round, that of the arms not chosen too. Without --choice only the best paths
+    are shown.
+
+    \b
+    Examples:
+      turncoat regret log.csv --choice picked --drop time
+      turncoat regret log.csv --choice picked --rewards --path 3
+    """
+    from turncoat.cli.regret import show_regret
+
+    show_regret(table, choice, max_switches, n_switches, as_json)
