@@ -74,6 +74,5 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> OptionError:
     """What to say of a name nobody knows: the near ones, or all if none is near."""
     names = list(known)
     near = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
-    if near:
-        return OptionError(f"there is no {kind} {name!r}; near it are {', '.join(near)}")
-    return OptionError(f"there is no {kind} {name!r}; accepted are {', '.join(names)}")
+    some = "near it are" if near else "accepted are"
+    return OptionError(f"there is no {kind} {name!r}; {some} {', '.join(map(repr, near or names))}")

@@ -201,10 +201,10 @@ def test_a_capped_parameter_is_noted(tmp_path: Path) -> None:
 
 
 BAD = [
-    (["race", "--suite", "quik"], "no suite 'quik'; near it are quick"),
-    (["race", "-e", "flop/3"], "no scenario 'flop/3'; near it are flip/3"),
-    (["race", "-l", "exp4"], "no learner 'exp4'; near it are exp3"),
-    (["race", "-l", "?"], "accepted are adaptive-master-base, shared"),
+    (["race", "--suite", "quik"], "no suite 'quik'; near it are 'quick"),
+    (["race", "-e", "flop/3"], "no scenario 'flop/3'; near it are 'flip/3"),
+    (["race", "-l", "exp4"], "no learner 'exp4'; near it are 'exp3"),
+    (["race", "-l", "?"], "accepted are 'adaptive-master-base, shared'"),
     (["race", "--horizon", "-3"], "-3"),
     (["race", "--horizon", "1e3,,"], "''"),
     (["race", "--horizon", "1" + "0" * 30], "9007199254740992"),

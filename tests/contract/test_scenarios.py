@@ -59,13 +59,13 @@ def test_suites() -> None:
 
 @pytest.mark.jit_off
 def test_unknown_names_list_the_near_ones() -> None:
-    with pytest.raises(OptionError, match=r"no scenario 'flip/4'; near it are flip/3\b"):
+    with pytest.raises(OptionError, match=r"no scenario 'flip/4'; near it are 'flip/3\b"):
         scenario("flip/4", 100)
     with pytest.raises(OptionError, match=r"no scenario 'peicewise/10'; near it are .*piecewise/10\b"):
         scenario("peicewise/10", 100)
     with pytest.raises(OptionError, match=r"no scenario 'xyzzy'; accepted are stationary/0, flip/3, .*adaptive/20$"):
         scenario("xyzzy", 100)
-    with pytest.raises(OptionError, match="no suite 'papers'; near it are paper"):
+    with pytest.raises(OptionError, match="no suite 'papers'; near it are 'paper"):
         suite("papers")
     with pytest.raises(OptionError, match="horizon is 0; accepted are whole numbers from 1"):
         scenario("flip/3", 0)

@@ -257,7 +257,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"learners": {"none": nothing}}, OptionError, "the maker of 'none' made None; accepted is a learner"),
     ({"environments": []}, OptionError, r"environments are \[\]; accepted"),
     ({"environments": None}, OptionError, "environments are None; accepted"),
-    ({"environments": ["flip/4"]}, OptionError, "no scenario 'flip/4'; near it are flip/3"),
+    ({"environments": ["flip/4"]}, OptionError, "no scenario 'flip/4'; near it are 'flip/3"),
     ({"environments": ["flip/3", "flip/3"]}, OptionError, "'flip/3' is given twice"),
     ({"environments": [3]}, OptionError, "is 3; accepted are scenario ids"),
     ({"environments": {"f": lambda T, seed: 3}}, OptionError, "the maker of 'f' made 3; accepted is an environment"),
