@@ -19,12 +19,13 @@ from tests.race.test_race import TABLE, assert_same
 from turncoat.environments import Table
 from turncoat.errors import MissingPackageError, RaceError
 from turncoat.play import run
+from turncoat.race.split import run_split
 
 T = 600
 
 
 def raced(**words: Any) -> tc.Result:
-    return tc.race(LEARNERS, ["flip/3", Table(TABLE)], T, seeds=2, seed=4, **words)
+    return tc.race(LEARNERS, ["flip/3", Table(TABLE)], T, seeds=2, seed=4, split=True, **words)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,10 @@ def test_a_dead_process_ends_the_race_and_what_was_saved_stays(tmp_path: Any) ->
     assert [at.learner for at in tc.Result.load(tmp_path).missing] == ["bad"]
 
 
+def n_signatures() -> int:
+    return sum(len(getattr(loop, "signatures", ())) for loop in (run, run_split))
+
+
 def test_everything_is_compiled_before_a_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """No loop is compiled while games are played: a learner's time is its own."""
     contest = import_module("turncoat.race.contest")
@@ -75,12 +80,13 @@ def test_everything_is_compiled_before_a_worker_starts(monkeypatch: pytest.Monke
     real = contest.do_all
 
     def watched(crew: Any, jobs: Any) -> Iterator[Any]:
-        n_compiled.append(len(getattr(run, "signatures", ())))
+        n_compiled.append(n_signatures())
         return real(crew, jobs)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(contest, "do_all", watched)
-    tc.race({"uniform": tc.Uniform, "exp3.s": tc.Exp3S}, ["flip/3", Table(TABLE)], T, seeds=1)
-    assert n_compiled == [len(getattr(run, "signatures", ()))] and n_compiled[0] >= 4
+    learners: dict[str, Any] = {"uniform": tc.Uniform, "exp3.s": tc.Exp3S, "master": tc.MasterBase}
+    tc.race(learners, ["flip/3", Table(TABLE)], T, seeds=1, split=True)
+    assert n_compiled == [n_signatures()] and n_compiled[0] >= 8
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from turncoat.race import Progress, statistics
 from turncoat.race.plan import CellAt
 
 T = 600
-FRAMES = ("traces", "frontier", "shares", "trust")
+FRAMES = ("traces", "frontier", "shares", "trust", "split", "bounds")
 TABLE = np.random.default_rng(8).random((700, 5)).round(3)
 
 

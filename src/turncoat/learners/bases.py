@@ -91,6 +91,19 @@ def mixture(bases: Bases, p: Vector, arm: int) -> float:
 
 
 @jit_rule
+def expected_loss(bases: Bases, h: int, losses: Vector) -> float:
+    """<p_h, losses>: what base h loses on average when the arms cost this much."""
+    tree = bases.trees[h]
+    lost = 0.0
+    level = 0.0
+    for arm in range(bases.K):
+        lost += tree[arm] * losses[arm]
+        level += losses[arm]
+    lost /= total(tree, bases.K)
+    return (1.0 - bases.K * bases.beta) * lost + bases.beta * level if bases.mixing else lost
+
+
+@jit_rule
 def distributions(bases: Bases, out: Matrix) -> None:
     """p_h(arm) of every base and arm."""
     for h in range(out.shape[0]):

@@ -42,6 +42,9 @@ class Cell(NamedTuple):
     rho: Matrix  # (n, H), or (n, 0) for masters without thresholds
     best: Matrix  # (n, S_max + 1) L*(s) of the losses this learner met, if they depend on its arms; else (n, 0)
     seconds: float  # in the loop
+    base_loss: Matrix = np.empty((0, 0))  # (n, H) cumulative expected loss of a master's bases; no rows unless split
+    theorem: str = ""  # that bounds the regret of this game, if it was split: see race/theory.py
+    n_arms: int = 0  # if it was split
 
 
 class _Track:

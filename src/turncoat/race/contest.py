@@ -54,6 +54,7 @@ def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them 
     engine: str = "threads",
     workers: int | None = None,
     max_switches: int | None = None,
+    split: bool = False,
     on_compile: Callable[[int, int], Any] = lambda done, total: None,
     on_progress: Callable[[Progress], Any] = lambda now: None,
 ) -> Result:
@@ -65,10 +66,12 @@ def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them 
     grows. Results do not depend on `engine` ("threads", "processes", "dask://host:port") or `workers`.
 
     With a `folder` every finished game is saved as it comes, and what the folder holds is not played again. The
-    comparator goes up to `max_switches`, by default twice as many as planted, from 8 to 64. `on_compile(done, total)`
-    is called after every kind of game that is compiled, or read from disk, and `on_progress` after every finished cell.
+    comparator goes up to `max_switches`, by default twice as many as planted, from 8 to 64. With `split` the regret of
+    the paper's masters is split into the master's and each base's, up to a million rounds: see `Result.split`.
+    `on_compile(done, total)` is called after every kind of game that is compiled, or read from disk, and `on_progress`
+    after every finished cell.
     """
-    plan = Plan(learners, environments, horizon, seeds, seed, max_switches)
+    plan = Plan(learners, environments, horizon, seeds, seed, max_switches, split)
     crew = parse_engine(engine, workers)
     with open_store(folder, plan) as store:
         missing = _Missing(plan, store)
@@ -109,15 +112,18 @@ class _Missing:
         if not store.find_ground(at, key) and len(self.places[key]) == 1:
             self.grounds[at] = key
 
-    def kinds(self, sent: bool) -> tuple[list[Environment], list[tuple[Any, Environment]]]:
-        """One ground and one cell of every kind, to be compiled; if `sent`, as other processes will have them."""
+    def kinds(self, sent: bool) -> tuple[list[Environment], list[tuple[Any, Environment]], bool]:
+        """One ground and one cell of every kind, to be compiled; if `sent`, as other processes will have them.
+
+        And whether regret is split.
+        """
         first = dict.fromkeys(at._replace(seed=0) for at in self.grounds)
         grounds = {at.environment: self._environment(at, sent) for at in first}
         cells = {}
         for at in dict.fromkeys(at._replace(seed=0) for at in self.cells):
             environment = self._environment(at.ground, sent)
             cells[at.environment, at.learner] = self.plan.learner(at, environment, quiet=True), environment
-        return list(grounds.values()), list(cells.values())
+        return list(grounds.values()), list(cells.values()), self.plan.split
 
     def _environment(self, at: GroundAt, sent: bool) -> Environment:
         environment = self.plan.environment(at)
@@ -136,7 +142,7 @@ class _Missing:
                 if cell_at in self.cells:
                     environment = plan.environment(at)
                     learner = plan.learner(cell_at, environment, quiet=True)
-                    yield CellJob(cell_at, learner, environment, t, plan.compared(at, environment))
+                    yield CellJob(cell_at, learner, environment, t, plan.compared(at, environment), plan.split)
 
 
 def _work(

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from turncoat.environments import Environment
@@ -20,6 +21,7 @@ from turncoat.race.cell import Cell, play_cell
 from turncoat.race.ground import Ground, lay_ground
 from turncoat.race.packages import needed
 from turncoat.race.plan import CellAt, GroundAt
+from turncoat.race.split import can_split, split_cell
 from turncoat.race.warm_up import warm_up
 from turncoat.types import Ints
 
@@ -36,10 +38,13 @@ class CellJob(NamedTuple):
     environment: Environment
     t: Ints
     max_switches: int
+    split: bool = False
 
     def do(self, stopping: Callable[[], bool]) -> Cell:
-        """Play it."""
-        return play_cell(self.learner, self.environment, self.t, stopping, max_switches=self.max_switches)
+        """Play it; and once more, with an equal learner, if its regret is to be split."""
+        twin = deepcopy(self.learner) if self.split and can_split(self.learner) else None
+        cell = play_cell(self.learner, self.environment, self.t, stopping, max_switches=self.max_switches)
+        return cell if twin is None else split_cell(cell, twin, self.environment.fresh(), stopping)
 
 
 class GroundJob(NamedTuple):

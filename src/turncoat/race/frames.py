@@ -16,6 +16,7 @@ from turncoat.race.cell import Cell
 from turncoat.race.ground import Ground
 from turncoat.race.packages import needed
 from turncoat.race.plan import CellAt
+from turncoat.race.theory import BOUNDS, bounds_of
 from turncoat.types import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _SHARES = {"t": "Int64", "arm": "Int64", "share": "Float64"}
 _TRUST = {"t": "Int64", "base": "Int64", "candidate": "Float64", "probability": "Float64", "rho": "Float64"}
 _TIMES = {"ns_per_round": "Float64"}
 _FINALS = {"horizon": "Int64", "loss": "Float64", "score": "Float64", "regret": "Float64", "ns_per_round": "Float64"}
+_SPLIT = {"t": "Int64", "base": "Int64", "candidate": "Float64", "master_regret": "Float64", "base_regret": "Float64"}
 
 
 def best_of(cell: Cell, ground: Ground) -> Matrix:
@@ -37,11 +39,17 @@ def best_of(cell: Cell, ground: Ground) -> Matrix:
     return ground.best if ground.best.size else cell.best
 
 
-def regret_of(cell: Cell, ground: Ground) -> Vector | None:
-    """Loss beyond L*(S) at every checkpoint, S being what was planted, or the comparator's largest if nothing was."""
+def comparator_of(cell: Cell, ground: Ground) -> Vector | None:
+    """L*(S) at every checkpoint, S being what was planted, or the comparator's largest if nothing was."""
     best = best_of(cell, ground)
     S = ground.n_switches if ground.n_switches >= 0 else best.shape[1] - 1
-    return cell.loss - best[:, S] if best.shape[1] > S else None
+    return best[:, S] if best.shape[1] > S else None
+
+
+def regret_of(cell: Cell, ground: Ground) -> Vector | None:
+    """Loss beyond L*(S) at every checkpoint."""
+    best = comparator_of(cell, ground)
+    return None if best is None else cell.loss - best
 
 
 def pseudo_regret_of(cell: Cell, ground: Ground) -> Vector | None:
@@ -74,6 +82,18 @@ def _trust(cell: Cell, ground: Ground) -> dict[str, Any]:
     }
 
 
+def _split(cell: Cell, ground: Ground) -> dict[str, Any]:
+    n, H = cell.base_loss.shape
+    best = comparator_of(cell, ground)
+    return {
+        "t": cell.t[:n].repeat(H),
+        "base": np.tile(np.arange(H), n),
+        "candidate": np.tile(cell.candidates[:H], n),
+        "master_regret": (cell.loss[:n, None] - cell.base_loss).ravel(),
+        "base_regret": None if best is None else (cell.base_loss - best[:n, None]).ravel(),
+    }
+
+
 def _times(cell: Cell, ground: Ground) -> dict[str, Any]:
     return {"ns_per_round": cell.seconds / cell.t[-1:] * 1e9}
 
@@ -97,6 +117,8 @@ FRAMES: dict[str, tuple[dict[str, str], Rows]] = {
     "trust": (_TRUST, _trust),
     "times": (_TIMES, _times),
     "finals": (_FINALS, _finals),
+    "split": (_SPLIT, _split),
+    "bounds": (BOUNDS, bounds_of),
 }
 
 
@@ -113,6 +135,6 @@ def frame(name: str, finished: Mapping[CellAt, tuple[Cell, Ground]]) -> pl.DataF
         there = [
             np.full(n, np.nan) if part[column] is None else part[column] for part, n in zip(parts, sizes, strict=True)
         ]
-        series = pl.Series(column, np.concatenate(there) if there else [], getattr(pl, kind))
-        frame.insert_column(frame.width, series.fill_nan(None) if kind == "Float64" else series)
+        numbers = pl.Series(column, np.concatenate(there) if there else [], nan_to_null=True)
+        frame.insert_column(frame.width, numbers.cast(getattr(pl, kind)))
     return frame  # type: ignore[no-any-return]

@@ -20,6 +20,7 @@ from turncoat.race.checkpoints import checkpoints
 from turncoat.race.entries import Maker, make_learner
 from turncoat.race.ground import default_switches
 from turncoat.race.keys import environment_parts, key_of, learner_parts
+from turncoat.race.split import can_split, parse_split
 from turncoat.types import Ints
 
 MOST_SEEDS = 10**6
@@ -90,6 +91,7 @@ class Plan:
         seeds: int,
         seed: int,
         max_switches: int | None,
+        split: bool = False,
     ) -> None:
         self.horizons = _parse_horizons(horizon)
         self.n_seeds = parse_whole("seeds", seeds, 1, MOST_SEEDS)
@@ -97,6 +99,7 @@ class Plan:
         self.max_switches = max_switches
         if max_switches is not None:
             self.max_switches = parse_whole("max_switches", max_switches, 0, MOST_COMPARED)
+        self.split = parse_split(split, self.horizons[-1])
         self.learners = _parse_learners(learners)
         named = _named(environments)
         self.environments = {name: _parse_environment(name, thing, self.horizons) for name, thing in named.items()}
@@ -174,6 +177,7 @@ class Plan:
                 "i": at.seed,
                 "seed": self.seed,
                 "source": self.source,
+                **({"split": True} if self.split and can_split(learner) else {}),
             }
         )
 

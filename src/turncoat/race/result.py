@@ -6,8 +6,11 @@ shares    environment, learner, seed, t, arm, share
 trust     environment, learner, seed, t, base, candidate, probability, rho
 times     environment, learner, seed, ns_per_round
 growth    environment, learner, seed, horizon, regret      after the last round of games of every horizon
+and of races with split=True, for the paper's masters alone,
+split     environment, learner, seed, t, base, candidate, master_regret, base_regret
+bounds    environment, learner, seed, theorem, S, base, candidate, rho, bound, master_bound, base_bound, and its terms
 
-All but the last are of the longest horizon.
+All but the growth are of the longest horizon.
 """
 
 from __future__ import annotations
@@ -99,6 +102,16 @@ class Result:
         """Regret after the last round, as on the leaderboard, for games of every horizon."""
         columns = ["environment", "learner", "seed", "horizon", "score"]
         return frame("finals", self.finished()).select(columns).rename({"score": "regret"})
+
+    @property
+    def split(self) -> pl.DataFrame:
+        """Where a master's regret came from: its own against each base, and that base's against the comparator."""
+        return frame("split", self._longest())
+
+    @property
+    def bounds(self) -> pl.DataFrame:
+        """What the paper's theorems say of each split game after it was played, term by term; null where nothing."""
+        return frame("bounds", self._longest())
 
     def leaderboard(self) -> pl.DataFrame:
         """For each environment, best first: mean regret and rank with 95 % intervals over seeds, time a round."""

@@ -18,6 +18,7 @@ from turncoat.environments.environment import write_losses
 from turncoat.learners import Learner
 from turncoat.play import blank_notes, run
 from turncoat.race.ground import follow, start_walk
+from turncoat.race.split import can_split, split_losses
 from turncoat.race.witness import Witness
 from turncoat.regret import Comparator
 
@@ -30,13 +31,15 @@ def warm_up_ground(environment: Environment) -> None:
     Comparator(environment.n_arms, 1).advance(block)
 
 
-def warm_up_cell(learner: Any, environment: Environment) -> None:
+def warm_up_cell(learner: Any, environment: Environment, split: bool = False) -> None:
     """Compile what plays the cell. Learner and environment are thrown away: an adversary may have seen a round."""
     game = environment.game
     if not environment.oblivious:
         Witness(environment, 1).see(0, np.empty(0, dtype=np.int64))
     if isinstance(learner, Learner):
         run(learner.view(), game, blank_notes(0, environment.n_arms), 0, 0, *learner.loss_range)
+        if split and can_split(learner):
+            split_losses(learner, environment, np.empty(0, dtype=np.int64))
     else:
         loss_of(game, 0, 0), mean_of(game, 0, 0), see(game, 0, 0)
 
@@ -44,6 +47,7 @@ def warm_up_cell(learner: Any, environment: Environment) -> None:
 def warm_up(
     grounds: list[Environment],
     cells: list[tuple[Any, Environment]],
+    split: bool,
     on_compile: Callable[[int, int], Any] = lambda done, total: None,
 ) -> None:
     """Compile what lays these grounds and plays these cells, of which one of a kind is enough. All are thrown away."""
@@ -53,7 +57,7 @@ def warm_up(
         warm_up_ground(environment)
         on_compile(done, total)
     for done, (learner, environment) in enumerate(cells, 1 + len(grounds)):
-        warm_up_cell(learner, environment)
+        warm_up_cell(learner, environment, split)
         on_compile(done, total)
 
 
