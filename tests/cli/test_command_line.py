@@ -213,6 +213,7 @@ BAD = [
     (["race", "--workers", "0"], "--workers"),
     (["race", "--engine", "steam"], "'steam'; accepted are 'threads'"),
     (["race", "--max-switches", "-1"], "-1"),
+    (["race", "--split", "--horizon", "1e7"], "accepted are up to 1000000 rounds with split"),
     (["race", "--folder", "/dev/null/here"], "'/dev/null/here' cannot be used"),
     (["race", "--colour", "red"], "--colour"),
     (["race", "now"], "now"),

@@ -30,7 +30,7 @@ def sample(horizon: int = 2000, n_seeds: int = 3) -> Frames:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TuningWarning)
         makers = {name: ENTRIES[name] for name in LEARNERS}
-        result = tc.race(makers, suite("quick"), horizons, seeds=n_seeds, max_switches=30)
+        result = tc.race(makers, suite("quick"), horizons, seeds=n_seeds, max_switches=30, split=True)
     return frames_of(result, "Turncoat: the sample race")
 
 

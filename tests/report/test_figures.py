@@ -62,7 +62,7 @@ def titled(spec: dict[str, Any], environment: str) -> dict[str, Any]:
 
 def test_all_figures_are_drawn(specs: Specs) -> None:
     assert list(specs) == [figure.name for figure in FIGURES]
-    assert len(specs) == 8
+    assert len(specs) == 9
 
 
 @pytest.mark.parametrize("name", [figure.name for figure in FIGURES])
@@ -142,7 +142,7 @@ def test_regret_over_time_is_log_log_with_a_band_over_the_seeds(frames: Frames, 
 
 def test_no_two_names_of_a_panel_touch(frames: Frames) -> None:
     two = frames.games.filter(pl.col("environment").is_in(["flip/3", "drift/2"]))
-    many = replace(crowd(frames, 30), games=two, shares=None, trust=None, times=None)
+    many = replace(crowd(frames, 30), games=two, shares=None, trust=None, split=None, times=None)
     everyone = looks_of(many.learners())
     for looks in (everyone, dict(list(everyone.items())[:FRONT])):
         n_panels = 0
@@ -199,6 +199,70 @@ def test_a_figure_with_fewer_maps_than_learners_says_so(
 def test_trust_is_shown_for_masters_only(specs: Specs) -> None:
     names = {row["learner"] for data in specs["trust"]["datasets"].values() for row in data if "learner" in row}
     assert names == {"adaptive-master-base, shared", "adaptive-master-base", "master-base"}
+
+
+def part_rows(spec: dict[str, Any], panel: dict[str, Any]) -> list[dict[float, float]]:
+    """What the two lines of a panel show, the bases' first: candidate -> mean."""
+    lines = [layer for layer in panel["layer"] if layer["mark"]["type"] == "line"]
+    return [{row["candidate"]: row["mean"] for row in rows(spec, layer)} for layer in lines]
+
+
+def test_the_split_shows_both_parts_at_the_last_round_and_their_sum(frames: Frames, specs: Specs) -> None:
+    assert frames.split is not None and frames.traces is not None
+    spec, masters = specs["split"], ["adaptive-master-base, shared", "adaptive-master-base", "master-base"]
+    assert len(spec["concat"]) == 4 * 3
+    learners = {panel["title"]["subtitle"][0] for panel in spec["concat"]}
+    assert learners == set(masters)
+    for panel in spec["concat"]:
+        environment, learner = panel["title"]["text"], panel["title"]["subtitle"][0]
+        here = (pl.col("environment") == environment) & (pl.col("learner") == learner) & (pl.col("t") == 2000)
+        one = frames.split.filter(here).group_by("candidate").agg(pl.col("master_regret", "base_regret").mean())
+        for shown, part in zip(part_rows(spec, panel), ("base_regret", "master_regret"), strict=True):
+            assert shown == pytest.approx(dict(one.select("candidate", part).iter_rows()), rel=1e-4)
+        rules = [rows(spec, layer) for layer in panel["layer"] if layer["mark"]["type"] == "rule"]
+        levels = [data[0]["y"] for data in rules if set(data[0]) == {"y"}]
+        regret = frames.traces.filter(here)["regret"].to_numpy().mean()
+        assert levels == [0.0, pytest.approx(regret, rel=1e-4)]
+
+
+def test_masters_of_an_environment_are_split_on_one_scale_and_no_name_touches(specs: Specs) -> None:
+    spec = specs["split"]
+    scales: dict[str, set[str]] = {}
+    for panel in spec["concat"]:
+        line = next(layer for layer in panel["layer"] if layer["mark"]["type"] == "line")
+        scales.setdefault(panel["title"]["text"], set()).add(str(line["encoding"]["y"]["scale"]))
+        assert line["encoding"]["x"]["scale"]["type"] == "log"
+        texts = [layer for layer in panel["layer"] if layer["encoding"].get("y", {}).get("field") == "y2"]
+        named = [layer for layer in texts if layer["mark"]["type"] == "text"]
+        heights = sorted(row["y2"] for layer in named for row in rows(spec, layer))
+        assert len(heights) == 3 and min(np.diff(heights)) > 12.9
+    assert [len(scale) for scale in scales.values()] == [1] * 4
+
+
+def test_the_bounds_of_the_split_are_words(frames: Frames, specs: Specs, looks: dict[str, Look]) -> None:
+    assert frames.split is not None and frames.promises is not None
+    words = {
+        panel["title"]["subtitle"][0]: panel["title"]["subtitle"][1]
+        for panel in specs["split"]["concat"]
+        if panel["title"]["text"] == "piecewise/10"
+    }
+    bound = tc.theorem_1(2000, 10, 10)
+    master = sum(term.value for term in bound.terms if "master" in term.name)
+    assert words["master-base"] == (
+        f"Theorem 1 at base S = {bound.parameters['h*']:.3g}: master ≤ {master / 1000:.2g}k, "
+        f"base ≤ {(bound.total - master) / 1000:.2g}k, vacuous"
+    )
+    assert words["adaptive-master-base"].startswith("Theorem 2 at base S = ")
+    assert words["adaptive-master-base, shared"] == ""
+    only = Frames(frames.games, frames.leaderboard, split=frames.split)
+    (_, (_, spec)) = draw_all(only, looks)
+    assert {panel["title"]["subtitle"][1] for panel in spec["concat"]} == {""}
+
+
+def test_a_split_without_a_comparator_is_left_out(frames: Frames, looks: dict[str, Look]) -> None:
+    assert frames.split is not None
+    unknown = frames.split.with_columns(base_regret=pl.lit(None, dtype=pl.Float64))
+    assert len(draw_all(Frames(frames.games, frames.leaderboard, split=unknown), looks)) == 1
 
 
 def test_the_exponent_of_a_power_is_found() -> None:

@@ -74,6 +74,7 @@ def turncoat() -> None:
 )
 @click.option("--engine", default="threads", show_default=True, help="threads, processes, or dask://host:port.")
 @click.option("--workers", type=click.IntRange(1), help="Threads or processes.  [default: one a core]")
+@click.option("--split", is_flag=True, help="Say where the masters' regret came from: T up to 1e6, twice the time.")
 @click.option("--report/--no-report", default=True, show_default=True, help="Draw report.html and its figures.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress goes to stderr.")
 def race(**words: Any) -> None:

@@ -15,6 +15,7 @@ from turncoat.report.looks import Look
 from turncoat.report.maps import arms, trust
 from turncoat.report.over_time import regret_over_time
 from turncoat.report.panel import HOVER
+from turncoat.report.split import split
 from turncoat.report.standings import leaderboard, times
 
 Draw = Callable[[Frames, Mapping[str, Look]], alt.ConcatChart | None]
@@ -92,6 +93,17 @@ FIGURES = (
         "orange line is the planted number of switches.",
         "trust",
         trust,
+    ),
+    Figure(
+        "split",
+        "Where the regret came from",
+        "A master's regret in two parts, for every base it could have followed: its own against that base (filled "
+        "markers), and the base's against the best path (hollow squares); at each base the two add up to the dotted "
+        "line, the regret. The lowest square is the best base there was; what the master lost beyond it is its price "
+        "for finding it. Bands hold the middle 80 % of the seeds. Beneath the names: what the theorem allows each "
+        "part, evaluated after the game; a bound is vacuous from the horizon on.",
+        "split",
+        split,
     ),
     Figure(
         "time",

@@ -9,6 +9,8 @@
     shares       environment, learner, seed, t, arm, share (of the rounds up to t)
     planted      environment, seed, start, arm: the planted path from round `start` on, until the next start
     trust        environment, learner, seed, t, base, candidate, probability, rho
+    split        environment, learner, seed, t, base, candidate, master_regret, base_regret
+    promises     environment, learner, seed, theorem, candidate, bound, master_bound, base_bound: `bounds` of a Result
     times        environment, learner, seed, ns_per_round
     leaderboard  environment, learner, regret, low, high, rank, rank_low, rank_high, ns_per_round
 
@@ -37,6 +39,8 @@ COLUMNS = {
     "shares": "environment learner seed t arm share",
     "planted": "environment seed start arm",
     "trust": "environment learner seed t base candidate probability rho",
+    "split": "environment learner seed t base candidate master_regret base_regret",
+    "promises": "environment learner seed theorem candidate bound master_bound base_bound",
     "times": "environment learner seed ns_per_round",
 }
 
@@ -54,6 +58,8 @@ class Frames:
     shares: pl.DataFrame | None = None
     planted: pl.DataFrame | None = None
     trust: pl.DataFrame | None = None
+    split: pl.DataFrame | None = None
+    promises: pl.DataFrame | None = None
     times: pl.DataFrame | None = None
     title: str = "A race of bandits"
     about: Mapping[str, str] = field(default_factory=dict)  # machine, versions, seeds: shown as they are, in this order
