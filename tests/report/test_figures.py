@@ -14,6 +14,7 @@ import pytest
 
 import turncoat as tc
 from tests.report.sample import crowd
+from turncoat.race import ENTRIES, FEW
 from turncoat.report import Frames, maps
 from turncoat.report.figures import FIGURES, draw_all, still
 from turncoat.report.growth import fit
@@ -93,6 +94,14 @@ def test_thirty_learners_have_thirty_looks() -> None:
     looks = looks_of([str(i) for i in range(30)]).values()
     assert len({(look.colour, look.dash) for look in looks}) == 30
     assert {look.colour for look in looks} == set(COLOURS)
+
+
+def test_a_learner_looks_the_same_in_every_report() -> None:
+    everyone, few = looks_of(["mine", *reversed(ENTRIES)]), looks_of(list(FEW))
+    assert list(everyone) == ["mine", *reversed(ENTRIES)]
+    assert {name: everyone[name] for name in FEW} == few
+    for names in (["uniform", "adaptive-master-base, shared"], ["mine", "exp3"], ["clipped-omd, told S", *FEW]):
+        assert len({look.colour for look in looks_of(names).values()}) == len(names)
 
 
 def test_the_frontier_has_the_regret_at_every_S_and_the_theorems(frames: Frames, specs: Specs) -> None:

@@ -7,7 +7,10 @@ and the names at the ends of the lines do the work; text is never coloured.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, NamedTuple
+
+from turncoat.race import ENTRIES, FEW
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#808080")
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (14, 4))
@@ -16,6 +19,8 @@ FRONT = 12  # learners in front; the page shows the rest on request
 
 PLANTED = COLOURS[1]  # the planted path, on top of a map
 EMPTY, FULL = "#f2f2f2", "#08306b"  # a share of 0 and of 1
+
+_KNOWN = {learner: place for place, learner in enumerate(dict.fromkeys([*FEW, *ENTRIES]))}
 
 
 class Look(NamedTuple):
@@ -27,11 +32,22 @@ class Look(NamedTuple):
 
 
 def looks_of(learners: list[str]) -> dict[str, Look]:
-    """A look for each learner, in this order."""
-    return {
-        learner: Look(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)], SHAPES[i % len(SHAPES)])
-        for i, learner in enumerate(learners)
-    }
+    """A look for each learner, in this order. Those that race by default have the same one in every report."""
+    places: dict[str, int] = {}
+    for learner in sorted(learners, key=lambda learner: _KNOWN.get(learner, len(_KNOWN))):
+        wished = _KNOWN.get(learner, 0)
+        places[learner] = next(place for place in count(wished) if _is_free(place, set(places.values())))
+    return {learner: _look(places[learner]) for learner in learners}
+
+
+def _is_free(place: int, taken: set[int]) -> bool:
+    """No colour comes a second time before all were used."""
+    n = len(COLOURS)
+    return place not in taken and (len(taken) >= n or place % n not in {other % n for other in taken})
+
+
+def _look(place: int) -> Look:
+    return Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], SHAPES[place % len(SHAPES)])
 
 
 def paper(ink: str, faint: str, background: str) -> dict[str, Any]:
