@@ -286,7 +286,7 @@ import turncoat as tc
 from tests.race.makers import FollowTheLeader
 
 tc.race(
-    {"exp3": tc.Exp3, "leader": FollowTheLeader}, ["flip/3", "drift/2"], 4000, seeds=12, folder=sys.argv[1],
+    {"exp3": tc.Exp3, "leader": FollowTheLeader}, ["flip/3", "drift/2"], 4000, seeds=24, folder=sys.argv[1],
     on_progress=lambda now: print(now.done, flush=True),
 )
 """
@@ -304,17 +304,17 @@ def killed_after(folder: Path, n_lines: int, wait: float) -> list[int]:
 
 
 def test_kill_9_at_any_moment_loses_nothing_that_was_told(tmp_path: Path) -> None:
-    """At five random moments, while cells of about 30 ms are being saved; then the rest is played here."""
+    """At ten random moments, while cells of about 30 ms are being saved; then the rest is played here."""
     chance = random.Random(5)
     n_told = 0
-    for n_lines in (0, 1, 5, 3, 8):
+    for n_lines in (0, 1, 5, 3, 8, 2, 0, 4, 1, 6):
         told = killed_after(tmp_path, n_lines, chance.uniform(0.0, 0.05) if n_lines else 0.7)
         assert told == list(range(told[0], told[0] + len(told))) if told else not n_lines
         assert not told or told[0] - n_told in (1, 2)  # what was saved and not told of is one cell at most
         n_told = told[-1] if told else n_told
-    words: dict[str, Any] = {"environments": ["flip/3", "drift/2"], "horizon": 4000, "seeds": 12}
+    words: dict[str, Any] = {"environments": ["flip/3", "drift/2"], "horizon": 4000, "seeds": 24}
     result, n_played = played(TWO, tmp_path, **words)
-    assert 17 <= n_told < 48 and n_played <= 48 - n_told
+    assert 30 <= n_told < 96 and n_played <= 96 - n_told
     assert_tidy(tmp_path)
     undisturbed, _ = played(TWO, None, **words)
     assert_same(result, undisturbed)
