@@ -19,6 +19,17 @@ def test_the_example_prints_what_the_readme_shows() -> None:
     assert (ran.stdout, ran.stderr) == (shown, "")
 
 
+def test_the_race_runs_too(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    ran = subprocess.run(
+        [sys.executable, "-c", "".join(blocks)], capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "environment ┆ learner" in ran.stdout
+    assert (tmp_path / "out" / "report.html").exists()
+
+
 def test_it_is_short() -> None:
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
 

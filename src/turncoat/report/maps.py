@@ -101,9 +101,7 @@ def _steps(path: pl.DataFrame, T: int) -> list[dict[str, float]]:
     """The planted path as level lines; nothing where it would be a blur."""
     if path.height > MOST_SEGMENTS:
         return []
-    starts, planted = path["start"].to_list(), path["arm"].to_list()
-    stops = [*starts[1:], T]
-    return [{"x": x, "x2": x2, "y": y} for x, x2, y in zip(starts, stops, planted, strict=True)]
+    return path.select(x="start", x2=pl.col("start").shift(-1, fill_value=T), y="arm").to_dicts()
 
 
 def trust(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
