@@ -17,7 +17,7 @@ from tests.report.sample import crowd
 from turncoat.race import ENTRIES, FEW
 from turncoat.report import Frames, maps
 from turncoat.report.figures import FIGURES, draw_all, still
-from turncoat.report.growth import fit
+from turncoat.report.growth import _words, powers
 from turncoat.report.looks import COLOURS, FRONT, Look, looks_of
 from turncoat.report.maps import _arms, shown_learners
 from turncoat.report.over_time import thinned
@@ -274,15 +274,42 @@ def test_a_split_without_a_comparator_is_left_out(frames: Frames, looks: dict[st
     assert len(draw_all(Frames(frames.games, frames.leaderboard, split=unknown), looks)) == 1
 
 
+def games(
+    regrets: dict[str, list[list[float | None]]], horizons: tuple[int, ...] = (100, 1000, 10_000)
+) -> pl.DataFrame:
+    """A growth frame: for each learner a row a seed, a number a horizon. None: not played."""
+    rows = [
+        {"learner": learner, "seed": seed, "horizon": T, "regret": regret}
+        for learner, curves in regrets.items()
+        for seed, curve in enumerate(curves)
+        for T, regret in zip(horizons, curve, strict=True)
+        if regret is not None
+    ]
+    return pl.DataFrame(rows).sample(fraction=1.0, shuffle=True, seed=1)  # in any order
+
+
 def test_the_exponent_of_a_power_is_found() -> None:
-    horizons = [100.0, 1000.0, 10_000.0]
-    power = fit(horizons, [3.0 * T**0.6 for T in horizons], [0.1 * 3.0 * T**0.6 for T in horizons])
-    assert power is not None
-    assert (power.c, power.exponent) == pytest.approx((3.0, 0.6))
-    # Slope of three points at -1, 0, 1 (times ln 10): (y3 - y1)/2, and each log mean has the error 0.1.
-    assert power.half_width == pytest.approx(1.96 * math.sqrt(2 * 0.1**2 / 4) / math.log(10))
-    assert fit([100.0], [1.0], [0.1]) is None
-    assert fit([100.0, 200.0], [-1.0, 3.0], [0.1, 0.1]) is None
+    means = [3.0 * T**0.6 for T in (100, 1000, 10_000)]
+    up, down = (
+        [m * (1.0 + e) for m, e in zip(means, errors, strict=True)] for errors in ((0.1, 0, -0.1), (-0.1, 0, 0.1))
+    )
+    found = powers(games({"two": [up, down, [None, 1e9, 1e9]], "one": [means, [None, 1.0, 1.0]]}))
+    two, one = found["two"], found["one"]  # seeds that lack a horizon are left out
+    assert (float(two.scale), float(two.exponent.value)) == pytest.approx((3.0, 0.6))
+    # Slope of three points at -1, 0, 1 (times ln 10): (y3 - y1)/2, which is 0.1/ln 10 off in either seed. Two seeds
+    # have one degree of freedom, and t there is the tangent of half a turn times level / 2.
+    half_width = math.tan(math.pi * 0.95 / 2) * 0.1 / math.log(10)
+    assert float(two.exponent.high - two.exponent.value) == pytest.approx(half_width)
+    assert _words(two) == f"T^0.60 ± {half_width:.2f}"
+    assert _words(one) == "T^0.60"  # one seed has no interval
+
+
+def test_no_power_is_found_where_there_is_none() -> None:
+    assert powers(games({"one": [[1.0], [2.0]]}, horizons=(100,))) == {}
+    assert powers(games({"below 0": [[1.0, -2.0, 3.0], [1.0, 1.0, 3.0]]})) == {}
+    assert powers(games({"no whole seed": [[1.0, 2.0, None], [None, 2.0, 3.0]]})) == {}
+    assert powers(games({"not a number": [[1.0, math.nan, 3.0]]})) == {}
+    assert _words(None) == "no fit"
 
 
 def test_exponents_are_written_beside_the_names(specs: Specs) -> None:

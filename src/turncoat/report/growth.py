@@ -1,20 +1,18 @@
 """Regret against the horizon, log-log: each point a game of its own length, each line a fitted power of T.
 
-The exponent is the least-squares slope of log(mean regret) over log T. Its interval takes the means' errors over the
-seeds through the logarithm (delta method): the variance of log m is about (s.e. of m / m)². It speaks of the noise
-between seeds only, not of a curve that is no power.
+Fit and interval are `turncoat.race.statistics.growth`: the slope of log mean regret over log T, with the seeds as the
+sample. It speaks of the noise between seeds only, not of a curve that is no power.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import altair as alt
-import numpy as np
 import polars as pl
 
+from turncoat.race import statistics
 from turncoat.report.axes import Axis, log_axis
 from turncoat.report.frames import Frames
 from turncoat.report.looks import Look
@@ -36,26 +34,6 @@ from turncoat.report.panel import (
 SIZE = (300, 250)
 
 
-class Power(NamedTuple):
-    """A fitted c · T^exponent, and half of a 95 % interval for the exponent (NaN for a single seed)."""
-
-    c: float
-    exponent: float
-    half_width: float
-
-
-def fit(horizons: list[float], means: list[float], errors: list[float]) -> Power | None:
-    """The power of T that fits these means with these standard errors. None: fewer than two horizons are positive."""
-    kept = [(T, m, e) for T, m, e in zip(horizons, means, errors, strict=True) if m > 0]
-    if len({T for T, _, _ in kept}) < 2:
-        return None
-    x, y = np.log([T for T, _, _ in kept]), np.log([m for _, m, _ in kept])
-    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-    slope = float(weights @ y)
-    variance = sum(w**2 * (e / m) ** 2 for w, (_, m, e) in zip(weights, kept, strict=True))
-    return Power(math.exp(float(y.mean() - slope * x.mean())), slope, 1.96 * math.sqrt(variance))
-
-
 def growth(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
     """A panel for each environment that was played over several horizons; None where there is none."""
     assert frames.growth is not None
@@ -68,16 +46,14 @@ def growth(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
     return in_columns(panels, 2) if panels else None
 
 
-def powers(data: pl.DataFrame) -> dict[str, Power]:
-    """The fitted power of every learner that has one."""
-    value = pl.col("regret")
-    grouped = data.group_by("learner", "horizon").agg(mean=value.mean(), error=value.std() / value.len().sqrt())
+def powers(data: pl.DataFrame) -> dict[str, statistics.Growth]:
+    """The fitted power of every learner that has one, over the seeds that were played at all of its horizons."""
     found = {}
-    for (learner,), one in grouped.sort("learner", "horizon").group_by("learner", maintain_order=True):
-        errors = one["error"].fill_null(math.nan).to_list()
-        power = fit(one["horizon"].to_list(), one["mean"].to_list(), errors)
-        if power is not None:
-            found[str(learner)] = power
+    for (learner,), one in data.sort("learner", "horizon").group_by("learner", maintain_order=True):
+        curves = one.pivot("horizon", index="seed", values="regret").drop("seed").fill_nan(None).drop_nulls()
+        fitted = statistics.growth([float(T) for T in curves.columns], curves.to_numpy())
+        if math.isfinite(fitted.exponent.value):
+            found[str(learner)] = fitted
     return found
 
 
@@ -86,7 +62,7 @@ def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> P
     fitted = powers(data)
     horizons = sorted(data["horizon"].unique())
     rows = [
-        {"learner": learner, "horizon": T, "fit": power.c * T**power.exponent}
+        {"learner": learner, "horizon": T, "fit": float(power.scale * T**power.exponent.value)}
         for learner, power in fitted.items()
         for T in (horizons[0], horizons[-1])
     ]
@@ -114,9 +90,10 @@ def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> P
     return alt.layer(*layers).properties(width=size[0], height=size[1], title=upright(environment))
 
 
-def _words(power: Power | None) -> str:
+def _words(power: statistics.Growth | None) -> str:
     """T^0.52 ± 0.03, or that there is no fit."""
     if power is None:
         return "no fit"
-    interval = "" if math.isnan(power.half_width) else f" ± {power.half_width:.2f}"
-    return f"T^{power.exponent:.2f}{interval}"
+    half_width = float(power.exponent.high - power.exponent.value)
+    interval = f" ± {half_width:.2f}" if math.isfinite(half_width) else ""
+    return f"T^{power.exponent.value:.2f}{interval}"
