@@ -101,14 +101,15 @@ clean:
 	@sh requirements/set-up.sh bench
 	@touch .venv/.race $@
 
-# --- pins: race first; dev and bench keep its versions, so that all three live in one .venv ---
+# --- pins: race first; dev and bench keep its versions, so that all three live in one .venv; a peer lives apart ---
 
-COMPILE = $(or $(UV),$(wildcard $(BIN)/uv)) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --custom-compile-command "make pins" \
-	$(if $(UPGRADE),--upgrade) pyproject.toml --extra race --group build
+PIN = $(or $(UV),$(wildcard $(BIN)/uv)) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command "make pins" $(if $(UPGRADE),--upgrade)
+COMPILE = $(PIN) pyproject.toml --extra race --group build
 
 pins:
 	@[ -n "$(or $(UV),$(wildcard $(BIN)/uv))" ] || { echo "make pins needs uv on the PATH"; exit 1; }
 	$(COMPILE) --output-file requirements/race.txt
 	$(COMPILE) --group dev --constraint requirements/race.txt --output-file requirements/dev.txt
 	$(COMPILE) --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt
+	$(PIN) requirements/smpybandits.in --output-file requirements/smpybandits.txt

@@ -1,4 +1,4 @@
-"""The requirement files: every pin is hashed, the three agree, and nothing declared is missing from them."""
+"""The requirement files: every pin is hashed, those for .venv agree, and nothing declared is missing from them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = {"race": ["build"], "dev": ["build", "dev"], "bench": ["build", "bench"]}  # and the dependency groups in each
+APART = ["smpybandits"]  # pinned for an environment of their own, from a .in file
 PIN = re.compile(r"^([a-z0-9-]+)==([^ ;]+)")
 
 
@@ -29,7 +30,7 @@ def pins(name: str) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [*FILES, *APART])
 def test_every_line_is_a_hashed_pin(name: str) -> None:
     assert blocks(name)
     assert not [block[:60] for block in blocks(name) if not PIN.match(block) or "--hash=sha256:" not in block]
@@ -53,3 +54,15 @@ def test_everything_declared_is_pinned(name: str, groups: list[str]) -> None:
     for group in groups:
         declared += project["dependency-groups"][group]
     assert not {re.split(r"[<>=!~ \[;]", one)[0] for one in declared} - pins(name).keys()
+
+
+@pytest.mark.parametrize("name", APART)
+def test_everything_in_a_file_of_its_own_is_pinned_as_it_says(name: str) -> None:
+    lines = [
+        line.partition("#")[0].split("==") for line in (ROOT / "requirements" / f"{name}.in").read_text().splitlines()
+    ]
+    declared = {package.strip().lower(): version for package, *version in lines if package.strip()}
+    assert declared.keys() <= pins(name).keys()
+    for package, version in declared.items():
+        wanted = "".join(version).strip().removesuffix("*")
+        assert all(pin.startswith(wanted) for pin in pins(name)[package])
