@@ -46,14 +46,24 @@ class Frontier(NamedTuple):
 
 @jit_game
 def advance(frontier: Frontier, block: Matrix) -> None:
-    """Take the frontier through the rounds of a block, an (n, K) array of losses."""
+    """Take the frontier through the rounds of a block, an (n, K) array of losses.
+
+    Arms go four at a time: the minima (2) are gathered in memory, and every visit there waits for the one before.
+    """
     f, old, new = frontier.f, frontier.m[0], frontier.m[1]
     K, width = f.shape
     for i in range(block.shape[0]):
         new[1:] = np.inf
-        for k in range(K):
-            loss = block[i, k]
-            row = f[k]
+        for k in range(0, K - 3, 4):
+            la, lb, lc, ld = block[i, k], block[i, k + 1], block[i, k + 2], block[i, k + 3]
+            fa, fb, fc, fd = f[k], f[k + 1], f[k + 2], f[k + 3]
+            for s in range(width):
+                a, b = la + min(fa[s], old[s]), lb + min(fb[s], old[s])  # (3)
+                c, d = lc + min(fc[s], old[s]), ld + min(fd[s], old[s])  # (3)
+                fa[s], fb[s], fc[s], fd[s] = a, b, c, d
+                new[s + 1] = min(new[s + 1], min(min(a, b), min(c, d)))  # (2)
+        for k in range(K - K % 4, K):
+            loss, row = block[i, k], f[k]
             for s in range(width):
                 total = loss + min(row[s], old[s])  # (3)
                 row[s] = total
