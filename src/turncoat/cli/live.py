@@ -34,10 +34,10 @@ def watched_race(
 
 
 def pace(now: Now) -> str:
-    """`1.2e+07 rounds/s, 40 s left`."""
+    """`12.3 million rounds/s, 40 s left`."""
     minutes, seconds = divmod(round(now.seconds_left), 60)
     left = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-    return f"{now.rounds_per_second:,.3g} rounds/s, {left} left"
+    return f"{now.rounds_per_second / 1e6:,.3g} million rounds/s, {left} left"
 
 
 class _Lines:
