@@ -35,6 +35,17 @@ def test_the_games_are_described(result: tc.Result) -> None:
     assert games["description"].to_list()[1] == "Table: 3 arms; horizon 400"
 
 
+def test_the_switches_are_those_of_the_first_seed_whoever_finished_first() -> None:
+    """They were those of the seed that came last: with two workers, another report every time."""
+    drawn = tc.race({"uniform": tc.Uniform}, ["lower-bound/3"], T, seeds=6)
+    switches = [drawn.grounds[at].n_switches for at in sorted(drawn.grounds)]
+    assert len(set(switches)) > 1
+    for i in range(6):
+        order = sorted(drawn.grounds, key=lambda at: at.seed == i)  # seed i comes last
+        shuffled = tc.Result(drawn.names, drawn.cells, {at: drawn.grounds[at] for at in order}, drawn.about)
+        assert frames_of(shuffled).games["n_switches"].to_list() == switches[:1]
+
+
 def test_the_planted_paths_are_those_of_the_longest_games(result: tc.Result) -> None:
     planted = frames_of(result).planted
     assert planted is not None

@@ -30,7 +30,8 @@ def frames_of(result: Result, title: str = "A race of bandits") -> Frames:
 def _games(result: Result) -> pl.DataFrame:
     """What was played, a row an environment; its switches are those of the first seed."""
     horizon = result.names.horizon
-    switches = {at.environment: ground.n_switches for at, ground in result.grounds.items() if at.horizon == horizon}
+    grounds = sorted(result.grounds, key=lambda at: at.seed, reverse=True)  # the first seed comes last, and stays
+    switches = {at.environment: result.grounds[at].n_switches for at in grounds if at.horizon == horizon}
     rows = [
         (name, horizon, facts.n_arms, switches[name] if switches.get(name, -1) >= 0 else None, facts.description)
         for name, facts in result.names.environments.items()
