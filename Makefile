@@ -12,7 +12,7 @@ help:
 	@echo "Turncoat: bandits whose best arm keeps changing."
 	@echo
 	@echo "  make race      run the default comparison: a leaderboard and a report; start here"
-	@echo "  make test      make check, the whole suite compiled, then a smaller pass with the JIT off"
+	@echo "  make test      make check, then the whole suite compiled and a smaller pass with the JIT off"
 	@echo "  make check     ruff, mypy, import-linter and the architecture tests"
 	@echo "  make bench     time the learners and the comparator, beside their peers"
 	@echo "  make figures   draw the figures of the docs again"

@@ -69,7 +69,7 @@ def theorem_2(T: int, n_switches: int) -> float:
 
 
 SHARED = "adaptive-master-base, shared"
-BOARD = {  # in the order of the colours, which are those of first_look.py
+BOARD = {
     "exp3.s": Entry(ENTRIES["exp3.s"], "1/2", "1", free_bound),
     "adaptive-master-base": Entry(ENTRIES["adaptive-master-base"], "1/2", "1", theorem_2),
     SHARED: Entry(ENTRIES[SHARED], "1/2", "1", theorem_2),

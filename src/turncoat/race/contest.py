@@ -15,7 +15,7 @@ from turncoat.race.ground import Ground
 from turncoat.race.manifest import about
 from turncoat.race.plan import CellAt, GroundAt, Plan
 from turncoat.race.result import Result
-from turncoat.race.store import Memory, Store, open_store
+from turncoat.race.store import Memory, open_store
 from turncoat.race.warm_up import as_sent, warm_up
 
 Environments = str | Environment | Sequence[Any] | Mapping[str, Any]
@@ -87,7 +87,7 @@ def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them 
 class _Missing:
     """What is not in the store yet."""
 
-    def __init__(self, plan: Plan, store: Store | Memory) -> None:
+    def __init__(self, plan: Plan, store: Memory) -> None:
         self.plan = plan
         self.n_found = 0
         self.grounds: dict[GroundAt, str] = {}
@@ -107,7 +107,7 @@ class _Missing:
                     self.cells[at] = cell_key
         store.begin()
 
-    def _look_for_ground(self, store: Store | Memory, at: GroundAt, key: str) -> None:
+    def _look_for_ground(self, store: Memory, at: GroundAt, key: str) -> None:
         self.places.setdefault(key, []).append(at)
         if not store.find_ground(at, key) and len(self.places[key]) == 1:
             self.grounds[at] = key
@@ -148,7 +148,7 @@ class _Missing:
 def _work(
     finished: Iterable[tuple[CellAt | GroundAt, Cell | Ground]],
     missing: _Missing,
-    store: Store | Memory,
+    store: Memory,
     result: Result,
     on_progress: Callable[[Progress], Any],
 ) -> None:

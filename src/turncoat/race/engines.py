@@ -63,12 +63,7 @@ class GroundJob(NamedTuple):
 Job = CellJob | GroundJob
 
 
-def never() -> bool:
-    """Nobody wants to stop."""
-    return False
-
-
-def do(job: Job, stopping: Callable[[], bool] = never) -> Cell | Ground:
+def do(job: Job, stopping: Callable[[], bool] = lambda: False) -> Cell | Ground:
     """Do a job. What goes wrong is told with its place in the race."""
     try:
         return job.do(stopping)

@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from turncoat.errors import RaceError
 from turncoat.race.cell import Cell
@@ -27,7 +26,7 @@ from turncoat.race.plan import CellAt, GroundAt, Plan
 
 
 class Memory:
-    """Results that are kept for as long as the process lives."""
+    """Results that are kept for as long as the process lives. Nothing is looked for, so nothing needs a key."""
 
     keyed = False
 
@@ -117,7 +116,7 @@ class Store(Memory):
 
 
 @contextmanager
-def open_store(folder: str | Path | None, plan: Plan) -> Iterator[Store | Memory]:
+def open_store(folder: str | Path | None, plan: Plan) -> Iterator[Memory]:
     """The store for a folder, locked while it is open; memory without one."""
     if folder is None:
         yield Memory()
@@ -139,7 +138,7 @@ def open_store(folder: str | Path | None, plan: Plan) -> Iterator[Store | Memory
         os.close(lock)  # which also lets go of it
 
 
-def _hold(lock: Any, folder: Path) -> None:
+def _hold(lock: int, folder: Path) -> None:
     """Refuse a folder that another race is writing to; the lock of a killed race is gone with it."""
     with suppress(ImportError):  # no such locks on this system: then two races write the same files twice
         import fcntl
