@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -70,15 +70,14 @@ def theorem_2(T: int, n_switches: int) -> float:
 
 SHARED = "adaptive-master-base, shared"
 BOARD = {
-    "exp3.s": Entry(ENTRIES["exp3.s"], "1/2", "1", free_bound),
+    "master-base": Entry(ENTRIES["master-base"], "2/3", "1/2", theorem_1),
     "adaptive-master-base": Entry(ENTRIES["adaptive-master-base"], "1/2", "1", theorem_2),
     SHARED: Entry(ENTRIES[SHARED], "1/2", "1", theorem_2),
-    "exp3, gain form": Entry(partial(tc.Exp3, form="gain")),
-    "master-base": Entry(ENTRIES["master-base"], "2/3", "1/2", theorem_1),
     "exp3.s, told S": Entry(ENTRIES["exp3.s, told S"], "1/2", "1/2", told_bound),
+    "exp3.s": Entry(ENTRIES["exp3.s"], "1/2", "1", free_bound),
     "exp3": Entry(ENTRIES["exp3"]),
+    "exp3, gain form": Entry(partial(tc.Exp3, form="gain")),
 }
-LISTED = ["master-base", "adaptive-master-base", SHARED, "exp3.s, told S", "exp3.s", "exp3", "exp3, gain form"]
 
 
 # --- playing ---
@@ -89,7 +88,7 @@ def flip(horizon: int, seed: np.random.SeedSequence, *, n_switches: int, gap: fl
     return Flip(K, horizon, n_switches, n_best=K, gap=gap, seed=seed)
 
 
-def played(learners: list[str], horizon: int, n_switches: int, gap: float, folder: Path) -> pl.DataFrame:
+def played(learners: Iterable[str], horizon: int, n_switches: int, gap: float, folder: Path) -> pl.DataFrame:
     """Pseudo-regret, against the planted path, of every learner and seed after the last round."""
     makers = {learner: BOARD[learner].make for learner in learners}
     games = {"flip": partial(flip, n_switches=n_switches, gap=gap)}
@@ -103,10 +102,10 @@ def played(learners: list[str], horizon: int, n_switches: int, gap: float, folde
 
 def run(folder: Path) -> None:
     """Play all games and write growth.csv. Not every gap is played with shared feedback: it takes the longest."""
-    few = [learner for learner in LISTED if learner != SHARED]
-    frames = [played(LISTED, MIDDLE, n_switches, GAP, folder) for n_switches in SWITCHES if n_switches != S]
+    few = [learner for learner in BOARD if learner != SHARED]
+    frames = [played(BOARD, MIDDLE, n_switches, GAP, folder) for n_switches in SWITCHES if n_switches != S]
     for horizon in HORIZONS:
-        frames.append(played(LISTED, horizon, S, GAP, folder))
+        frames.append(played(BOARD, horizon, S, GAP, folder))
         frames += [played(few, horizon, S, gap, folder) for gap in GAPS if gap != GAP]
     pl.concat(frames).write_csv(HERE / "growth.csv")
 
@@ -184,9 +183,9 @@ def tables(data: pl.DataFrame) -> tuple[str, str]:
     in_T = [
         [f"`{one}`", BOARD[one].in_T, of_bound(one, HORIZONS, [S])]
         + [plus_minus(found.get(one)) for found in (in_a, in_b, late)]
-        for one in LISTED
+        for one in BOARD
     ]
-    in_S = [[f"`{one}`", BOARD[one].in_S, of_bound(one, [MIDDLE], c.fitted), plus_minus(in_c[one])] for one in LISTED]
+    in_S = [[f"`{one}`", BOARD[one].in_S, of_bound(one, [MIDDLE], c.fitted), plus_minus(in_c[one])] for one in BOARD]
     words = ["learner", "theory", "its bound, evaluated"]
     head = [*words, f"measured, gap {GAP}", "measured, worst gap", f"from 1e7 to 1e8, gap {GAP}"]
     return table(head, in_T), table([*words, "measured"], in_S)
@@ -244,7 +243,7 @@ def draw_decades(panel: Panel, looks: Mapping[str, Look]) -> Any:
     rows = []
     for low, high in pairwise(HORIZONS):
         found = panel.growth([low, high])
-        for place, learner in enumerate(LISTED):
+        for place, learner in enumerate(BOARD):
             value, least, most = (float(part) for part in found[learner].exponent)
             T = math.sqrt(low * high) * 1.07**place  # side by side, so that no bar hides another
             rows.append({"learner": learner, "T": T, "mean": value, "low": least, "high": most})

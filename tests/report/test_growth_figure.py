@@ -31,12 +31,12 @@ def data() -> pl.DataFrame:
 
 def test_every_game_was_played_once(script: Any, data: pl.DataFrame) -> None:
     seeds = range(script.N_SEEDS)
-    wanted = [(S, script.GAP, script.MIDDLE, one, i) for S in script.SWITCHES for one in script.LISTED for i in seeds]
+    wanted = [(S, script.GAP, script.MIDDLE, one, i) for S in script.SWITCHES for one in script.BOARD for i in seeds]
     wanted += [
         (script.S, gap, T, one, i)
         for gap in script.GAPS
         for T in script.HORIZONS
-        for one in script.LISTED
+        for one in script.BOARD
         for i in seeds
         if gap == script.GAP or one != script.SHARED
     ]
@@ -55,7 +55,7 @@ def test_the_tables_hold_slopes_of_mean_regret(script: Any, data: pl.DataFrame) 
     """The fit itself is tested in tests/oracle/test_statistics.py; here, that it was given the right games."""
     in_T, in_S = script.tables(data)
     four, many = data.filter(S=script.S), data.filter(horizon=script.MIDDLE, gap=script.GAP)
-    for learner in script.LISTED:
+    for learner in script.BOARD:
         _, _, of_a, of_b, late = numbers(in_T, learner)
         means = four.filter(learner=learner).group_by("gap", "horizon").agg(pl.col("regret").mean())
         fixed = means.filter(gap=script.GAP).sort("horizon")["regret"].to_numpy()
@@ -86,7 +86,7 @@ def two_digits(value: float) -> str:
 def test_the_figure_was_drawn_from_these_games(script: Any, data: pl.DataFrame) -> None:
     svg = (DOCS / "figures" / "growth.svg").read_text(encoding="utf-8")
     assert words(svg) == words(script.picture(data).decode())
-    assert sum(" ± " in word for word in words(svg)) == 2 * len(script.LISTED) + len(script.LISTED) - 1
+    assert sum(" ± " in word for word in words(svg)) == 2 * len(script.BOARD) + len(script.BOARD) - 1
 
 
 def words(svg: str) -> list[str]:
