@@ -126,14 +126,6 @@ def test_the_frontier_has_the_regret_at_every_S_and_the_theorems(frames: Frames,
     assert "planted S = 10" in str(spec["datasets"])
 
 
-def test_given_bounds_take_the_place_of_the_theorems(frames: Frames, looks: dict[str, Look]) -> None:
-    bounds = pl.DataFrame({"environment": "flip/3", "curve": "realised", "S": [0, 1, 2], "bound": [1.0, 2.0, 3.0]})
-    only = Frames(frames.games, frames.leaderboard, frontier=frames.frontier, bounds=bounds)
-    spec = {figure.name: spec for figure, spec in draw_all(only, looks)}["frontier"]
-    theory = [layer for layer in layers(spec) if layer["mark"].get("style") == "theory"]
-    assert [rows(spec, layer) for layer in theory] == [bounds.to_dicts()]
-
-
 def test_regret_over_time_is_log_log_with_a_band_over_the_seeds(frames: Frames, specs: Specs) -> None:
     assert frames.traces is not None
     for name, column in (("regret", "regret"), ("pseudo-regret", "pseudo_regret")):
@@ -249,7 +241,7 @@ def test_masters_of_an_environment_are_split_on_one_scale_and_no_name_touches(sp
 
 
 def test_the_bounds_of_the_split_are_words(frames: Frames, specs: Specs, looks: dict[str, Look]) -> None:
-    assert frames.split is not None and frames.promises is not None
+    assert frames.split is not None and frames.bounds is not None
     words = {
         panel["title"]["subtitle"][0]: panel["title"]["subtitle"][1]
         for panel in specs["split"]["concat"]

@@ -4,13 +4,12 @@
     games        environment, horizon, n_arms, n_switches (of the planted path), description
     traces       environment, learner, seed, t, regret (against L*(n_switches)), pseudo_regret (against planted)
     frontier     environment, learner, seed, S, regret (at the last round, against L*(S))
-    bounds       environment, curve, S, bound; without it, Theorems 1 and 2 are evaluated for every game
     growth       environment, learner, seed, horizon, regret: games of several horizons
     shares       environment, learner, seed, t, arm, share (of the rounds up to t)
     planted      environment, seed, start, arm: the planted path from round `start` on, until the next start
     trust        environment, learner, seed, t, base, candidate, probability, rho
     split        environment, learner, seed, t, base, candidate, master_regret, base_regret
-    promises     environment, learner, seed, theorem, candidate, bound, master_bound, base_bound: `bounds` of a Result
+    bounds       environment, learner, seed, theorem, candidate, bound, master_bound, base_bound
     times        environment, learner, seed, ns_per_round
     leaderboard  environment, learner, regret, low, high, rank, rank_low, rank_high, ns_per_round
 
@@ -34,13 +33,12 @@ COLUMNS = {
     "leaderboard": "environment learner regret low high rank rank_low rank_high ns_per_round",
     "traces": "environment learner seed t regret pseudo_regret",
     "frontier": "environment learner seed S regret",
-    "bounds": "environment curve S bound",
     "growth": "environment learner seed horizon regret",
     "shares": "environment learner seed t arm share",
     "planted": "environment seed start arm",
     "trust": "environment learner seed t base candidate probability rho",
     "split": "environment learner seed t base candidate master_regret base_regret",
-    "promises": "environment learner seed theorem candidate bound master_bound base_bound",
+    "bounds": "environment learner seed theorem candidate bound master_bound base_bound",
     "times": "environment learner seed ns_per_round",
 }
 
@@ -53,13 +51,12 @@ class Frames:
     leaderboard: pl.DataFrame
     traces: pl.DataFrame | None = None
     frontier: pl.DataFrame | None = None
-    bounds: pl.DataFrame | None = None
     growth: pl.DataFrame | None = None
     shares: pl.DataFrame | None = None
     planted: pl.DataFrame | None = None
     trust: pl.DataFrame | None = None
     split: pl.DataFrame | None = None
-    promises: pl.DataFrame | None = None
+    bounds: pl.DataFrame | None = None
     times: pl.DataFrame | None = None
     title: str = "A race of bandits"
     about: Mapping[str, str] = field(default_factory=dict)  # machine, versions, seeds: shown as they are, in this order

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import cycle
 from typing import Any
 
 import altair as alt
@@ -22,37 +21,29 @@ from turncoat.report.over_time import thinned
 from turncoat.report.panel import HOVER, End, Panel, ends_of, in_columns, lines, names, over_seeds, room_for, upright
 
 SIZE = (330, 330)
-THEORY_DASHES = [[1, 0], [5, 3], [2, 3], [10, 3, 2, 3]]
-
-
-def theorems(games: pl.DataFrame, frontier: pl.DataFrame) -> pl.DataFrame:
-    """Theorems 1 and 2 for every game, at the S that its frontier has: environment, curve, S, bound."""
-    rows: list[dict[str, Any]] = []
-    for game in games.iter_rows(named=True):
-        T, K = game["horizon"], game["n_arms"]
-        seen = frontier.filter(pl.col("environment") == game["environment"])["S"].unique().sort()
-        for S in seen.filter(seen < T):
-            for curve, theorem in (("Theorem 1", theorem_1), ("Theorem 2", theorem_2)):
-                rows.append(
-                    {"environment": game["environment"], "curve": curve, "S": S, "bound": theorem(T, K, S).total}
-                )
-    return pl.DataFrame(rows)
+THEOREMS = {"Theorem 1": theorem_1, "Theorem 2": theorem_2}
+DASHES = {"Theorem 1": [1, 0], "Theorem 2": [5, 3]}
 
 
 def frontier(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
     """A panel for each environment."""
     assert frames.frontier is not None
-    bounds = frames.bounds if frames.has("bounds") else None
-    if bounds is None:
-        bounds = theorems(frames.games, frames.frontier)
     panels: list[Panel] = []
     for game in frames.games.iter_rows(named=True):
-        here = pl.col("environment") == game["environment"]
-        data = frames.frontier.filter(here & pl.col("learner").is_in(list(looks)))
+        here = (pl.col("environment") == game["environment"]) & pl.col("learner").is_in(list(looks))
+        data = frames.frontier.filter(here)
         if not data.is_empty():
-            kept = pl.col("S").is_in(thinned(data["S"].to_list()))
-            panels.append(_panel(game, over_seeds(data.filter(kept), "S", "regret"), bounds.filter(here & kept), looks))
+            switches = thinned(data["S"].to_list())
+            kept = data.filter(pl.col("S").is_in(switches))
+            panels.append(_panel(game, over_seeds(kept, "S", "regret"), _bounds(game, switches), looks))
     return in_columns(panels, 2)
+
+
+def _bounds(game: dict[str, Any], switches: list[int]) -> pl.DataFrame:
+    """What the theorems allow in a game at every S: curve, S, bound."""
+    T, K = game["horizon"], game["n_arms"]
+    rows = [(curve, S, theorem(T, K, S).total) for curve, theorem in THEOREMS.items() for S in switches]
+    return pl.DataFrame(rows, ["curve", "S", "bound"], orient="row")
 
 
 def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:
@@ -61,8 +52,9 @@ def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks
     constant = 10.0 ** max(0, math.floor(math.log10(max(1.0, *map(abs, measured)))) - 1)
     across = Axis("switches S of the path compared with", "symlog", 0.0, max(1.0, *data["S"].to_list()))
     up = symlog_axis("regret", [*measured, *theory["bound"], T], constant)
-    last = theory.sort("S").group_by("curve").agg(pl.col("bound").last()).sort("curve")
-    ends = [*ends_of(data, "S", list(looks)), *(End(curve, curve, bound) for curve, bound in last.iter_rows())]
+    last = theory.filter(pl.col("S") == pl.col("S").max())
+    ends = ends_of(data, "S", list(looks))
+    ends += [End(curve, curve, bound) for curve, bound in last.select("curve", "bound").iter_rows()]
     ends.append(End("T", "T: no regret is larger", T))
     size = room_for(len(ends), SIZE)
     layers = [*_marks(T, S, across, up, size), *_theory(theory, across, up), *lines(data, across, up, looks, "S")]
@@ -72,16 +64,14 @@ def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks
 
 def _theory(theory: pl.DataFrame, across: Axis, up: Axis) -> list[alt.Chart]:
     """The theorem curves."""
-    if theory.is_empty():
-        return []
     tips = [alt.Tooltip("curve:N"), alt.Tooltip("S:Q"), alt.Tooltip("bound:Q", format=",.4~g")]
     where = {"x": across.x("S:Q"), "y": up.y("bound:Q")}
     rounded = theory.with_columns(pl.col("bound").round_sig_figs(5))
     layers = [
-        alt.Chart(one).mark_line(style="theory", strokeWidth=1.4, strokeDash=dash).encode(**where)
-        for dash, (_, one) in zip(
-            cycle(THEORY_DASHES), rounded.sort("curve", "S").group_by("curve", maintain_order=True), strict=False
-        )
+        alt.Chart(rounded.filter(pl.col("curve") == curve))
+        .mark_line(style="theory", strokeWidth=1.4, strokeDash=dash)
+        .encode(**where)
+        for curve, dash in DASHES.items()
     ]
     hover = alt.Chart(rounded).mark_point(style=HOVER, size=70, opacity=0, filled=True)
     return [*layers, hover.encode(**where, tooltip=tips)]

@@ -37,7 +37,7 @@ def split(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
         up = _up(here)
         for learner in masters:
             one = here.filter(pl.col("learner") == learner)
-            words = _words(frames.promises, game, learner)
+            words = _words(frames.bounds, game, learner)
             panels.append(_panel(game, learner, one, words, up, looks) if not one.is_empty() else _blank())
     return in_columns(panels, 2 if len(masters) in (2, 4) else min(3, len(masters)), spacing=24) if panels else None
 
@@ -121,12 +121,12 @@ def _hover(mine: pl.DataFrame, theirs: pl.DataFrame, total: float, across: Axis,
     return point.encode(x=across.x("candidate:Q"), y=up.y("y:Q"), tooltip=tips)  # type: ignore[no-any-return]
 
 
-def _words(promises: pl.DataFrame | None, game: dict[str, Any], learner: str) -> str:
+def _words(bounds: pl.DataFrame | None, game: dict[str, Any], learner: str) -> str:
     """What the theorem allows each part, mean over the seeds; nothing where there is no theorem."""
-    if promises is None:
+    if bounds is None:
         return ""
     here = (pl.col("environment") == game["environment"]) & (pl.col("learner") == learner)
-    one = promises.filter(here & pl.col("bound").is_not_null())
+    one = bounds.filter(here & pl.col("bound").is_not_null())
     if one.is_empty():
         return ""
     mean = one.select(pl.col("bound", "master_bound", "base_bound").mean()).row(0, named=True)
