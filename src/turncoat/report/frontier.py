@@ -18,7 +18,19 @@ from turncoat.report.axes import Axis, symlog_axis
 from turncoat.report.frames import Frames
 from turncoat.report.looks import Look
 from turncoat.report.over_time import thinned
-from turncoat.report.panel import HOVER, End, Panel, ends_of, in_columns, lines, names, over_seeds, room_for, upright
+from turncoat.report.panel import (
+    End,
+    Panel,
+    ends_of,
+    hover,
+    in_columns,
+    lines,
+    names,
+    over_seeds,
+    planted_mark,
+    room_for,
+    upright,
+)
 
 SIZE = (330, 330)
 THEOREMS = {"Theorem 1": theorem_1, "Theorem 2": theorem_2}
@@ -73,22 +85,15 @@ def _theory(theory: pl.DataFrame, across: Axis, up: Axis) -> list[alt.Chart]:
         .encode(**where)
         for curve, dash in DASHES.items()
     ]
-    hover = alt.Chart(rounded).mark_point(style=HOVER, size=70, opacity=0, filled=True)
-    return [*layers, hover.encode(**where, tooltip=tips)]
+    return [*layers, hover(alt.Chart(rounded)).encode(**where, tooltip=tips)]
 
 
 def _marks(T: int, S: int | None, across: Axis, up: Axis, size: tuple[int, int]) -> list[alt.Chart]:
     """The horizon, which no regret exceeds; 0, below which the path was beaten; and the planted number of switches."""
-    dots: dict[str, Any] = {"style": "mark", "strokeDash": [1, 3]}
     level = alt.Chart(pl.DataFrame({"y": [float(T), 0.0]}))
-    layers = [level.mark_rule(**dots).encode(y=up.y("y:Q"))]
+    layers = [level.mark_rule(style="mark", strokeDash=[1, 3]).encode(y=up.y("y:Q")), *planted_mark(S, across)]
     if up.pixel(0.0, size[1]) > 20:
         note = alt.Chart(pl.DataFrame({"y": [0.0], "text": ["below 0: beaten"]}))
         right = note.mark_text(style="note", align="right", baseline="top", dx=-4, dy=3)
         layers.append(right.encode(x=alt.value(size[0]), y=up.y("y:Q"), text="text:N"))
-    if S is not None and across.high >= S:
-        planted = alt.Chart(pl.DataFrame({"S": [float(S)], "text": [f"planted S = {S}"]}))
-        layers.append(planted.mark_rule(**dots).encode(x=across.x("S:Q")))
-        text = planted.mark_text(style="note", baseline="bottom", align="left" if S == 0 else "center")
-        layers.append(text.encode(x=across.x("S:Q"), y=alt.value(-3), text="text:N"))
     return layers

@@ -17,12 +17,12 @@ from turncoat.report.axes import Axis, log_axis
 from turncoat.report.frames import Frames
 from turncoat.report.looks import Look
 from turncoat.report.panel import (
-    HOVER,
     End,
     Panel,
     colour_of,
     dash_of,
     faded,
+    hover,
     in_columns,
     names,
     over_seeds,
@@ -76,7 +76,7 @@ def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> P
         dots.mark_point(filled=True, size=40).encode(
             x=x, y=up.y("mean:Q"), color=colour, shape=shape_of(looks), opacity=faded()
         ),
-        dots.mark_point(style=HOVER, size=90, opacity=0, filled=True).encode(
+        hover(dots).encode(
             x=x, y=up.y("mean:Q"), tooltip=["learner:N", "horizon:Q", alt.Tooltip("mean:Q", format=",.4~g")]
         ),
     ]

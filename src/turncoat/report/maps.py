@@ -17,7 +17,7 @@ import polars as pl
 from turncoat.report.axes import SHORT, Axis
 from turncoat.report.frames import Frames
 from turncoat.report.looks import EMPTY, FULL, PLANTED, Look
-from turncoat.report.panel import Panel, faded, in_columns
+from turncoat.report.panel import Panel, blank, faded, in_columns
 from turncoat.types import Matrix
 
 N_BINS = 60
@@ -158,7 +158,7 @@ def _figure(
                 )
                 place = Place(learner, environment, *edges)
                 panels.append(_map(maps.get((environment, learner), NOTHING), grid, place))
-            panels += [alt.Chart(pl.DataFrame({"x": [0]})).mark_point(opacity=0)] * (columns - len(block))
+            panels += [blank()] * (columns - len(block))
     whole = in_columns(panels, columns, spacing=12)
     if len(learners) < len(raced):
         whole = whole.properties(title=f"the best {len(learners)} of these {len(raced)} learners")

@@ -91,8 +91,28 @@ def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look],
         alt.Tooltip("low:Q", title="80 % of seeds from", format=",.4~g"),
         alt.Tooltip("high:Q", title="to", format=",.4~g"),
     ]
-    hover = base.mark_point(style=HOVER, size=70, opacity=0, filled=True)
-    return [band, line, hover.encode(x=x, y=up.y("point:Q"), tooltip=tips)]
+    return [band, line, hover(base).encode(x=x, y=up.y("point:Q"), tooltip=tips)]
+
+
+def hover(base: alt.Chart) -> Any:
+    """Points that cannot be seen and carry tooltips."""
+    return base.mark_point(style=HOVER, size=70, opacity=0, filled=True)
+
+
+def planted_mark(S: int | None, across: Axis) -> list[alt.Chart]:
+    """A line at the planted number of switches, with its name above, if there is one on this axis."""
+    if S is None or not across.low <= S <= across.high:
+        return []
+    base = alt.Chart(pl.DataFrame({"S": [float(S)], "text": [f"planted S = {S}"]}))
+    rule = base.mark_rule(style="mark", strokeDash=[1, 3]).encode(x=across.x("S:Q"))
+    text = base.mark_text(style="note", baseline="bottom", align="left" if across.pixel(S, 1.0) < 0.2 else "center")
+    return [rule, text.encode(x=across.x("S:Q"), y=alt.value(-3), text="text:N")]
+
+
+def blank() -> Panel:
+    """A place where nothing was played."""
+    nothing: Any = alt.Chart(pl.DataFrame({"x": [0]})).mark_point(opacity=0)
+    return nothing  # type: ignore[no-any-return]
 
 
 def ends_of(data: pl.DataFrame, field: str, order: list[str]) -> list[End]:

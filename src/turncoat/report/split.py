@@ -17,7 +17,20 @@ from turncoat.report.axes import Axis
 from turncoat.report.frames import Frames
 from turncoat.report.looks import Look
 from turncoat.report.maps import shown_learners
-from turncoat.report.panel import HOVER, End, Panel, colour_of, faded, in_columns, lines, names, over_seeds, shape_of
+from turncoat.report.panel import (
+    End,
+    Panel,
+    blank,
+    colour_of,
+    faded,
+    hover,
+    in_columns,
+    lines,
+    names,
+    over_seeds,
+    planted_mark,
+    shape_of,
+)
 
 SIZE = (205, 170)
 PARTS = {"master_regret": "master, against base", "base_regret": "base, against path"}
@@ -38,7 +51,7 @@ def split(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
         for learner in masters:
             one = here.filter(pl.col("learner") == learner)
             words = _words(frames.bounds, game, learner)
-            panels.append(_panel(game, learner, one, words, up, looks) if not one.is_empty() else _blank())
+            panels.append(_panel(game, learner, one, words, up, looks) if not one.is_empty() else blank())
     return in_columns(panels, 2 if len(masters) in (2, 4) else min(3, len(masters)), spacing=24) if panels else None
 
 
@@ -62,7 +75,7 @@ def _panel(
         End("base", PARTS["base_regret"], theirs["mean"][-1]),
         End("both", SUM, total),
     ]
-    layers = [*_levels(total, up), *_planted(game["n_switches"], across)]
+    layers = [*_levels(total, up), *planted_mark(game["n_switches"], across)]
     layers += _base(theirs, across, up)
     layers += lines(mine, across, up, looks, "candidate")[:2]
     marker = alt.Chart(mine.with_columns(pl.col("mean").round_sig_figs(5))).mark_point(filled=True, size=34)
@@ -71,7 +84,7 @@ def _panel(
             x=across.x("candidate:Q"), y=up.y("mean:Q"), color=colour_of(looks), shape=shape_of(looks), opacity=faded()
         )
     )
-    layers += [_hover(mine, theirs, total, across, up), *names(ends, up, SIZE, looks)]
+    layers += [_tooltips(mine, theirs, total, across, up), *names(ends, up, SIZE, looks)]
     title = alt.TitleParams(
         game["environment"], subtitle=[learner, words], subtitleFontSize=11, offset=16, frame="group"
     )
@@ -99,26 +112,15 @@ def _levels(total: float, up: Axis) -> list[alt.Chart]:
     ]
 
 
-def _planted(S: int | None, across: Axis) -> list[alt.Chart]:
-    """The planted number of switches, where a base can be tuned to it."""
-    if S is None or not across.low <= S <= across.high:
-        return []
-    data = alt.Chart(pl.DataFrame({"S": [float(S)], "text": [f"planted S = {S}"]}))
-    rule = data.mark_rule(style="mark", strokeDash=[1, 3]).encode(x=across.x("S:Q"))
-    text = data.mark_text(style="note", baseline="bottom", align="left" if across.pixel(S, 1.0) < 0.2 else "center")
-    return [rule, text.encode(x=across.x("S:Q"), y=alt.value(-3), text="text:N")]
-
-
-def _hover(mine: pl.DataFrame, theirs: pl.DataFrame, total: float, across: Axis, up: Axis) -> alt.Chart:
-    """A tooltip at every point, for both parts."""
+def _tooltips(mine: pl.DataFrame, theirs: pl.DataFrame, total: float, across: Axis, up: Axis) -> alt.Chart:
+    """At every point, for both parts."""
     both = mine.select("learner", "candidate", master="mean").with_columns(base=theirs["mean"], both=pl.lit(total))
     data = both.with_columns(pl.col("master", "base", "both").round_sig_figs(5))
     at = pl.concat([data.with_columns(y=pl.col("master")), data.with_columns(y=pl.col("base"))])
     tips = ["learner:N", alt.Tooltip("candidate:Q", title="base's S", format=",.3~g")]
     parts = {"master": PARTS["master_regret"], "base": PARTS["base_regret"], "both": SUM}
     tips += [alt.Tooltip(f"{name}:Q", title=words, format=",.4~g") for name, words in parts.items()]
-    point = alt.Chart(at).mark_point(style=HOVER, size=70, opacity=0, filled=True)
-    return point.encode(x=across.x("candidate:Q"), y=up.y("y:Q"), tooltip=tips)  # type: ignore[no-any-return]
+    return hover(alt.Chart(at)).encode(x=across.x("candidate:Q"), y=up.y("y:Q"), tooltip=tips)  # type: ignore[no-any-return]
 
 
 def _words(bounds: pl.DataFrame | None, game: dict[str, Any], learner: str) -> str:
@@ -141,9 +143,3 @@ def _short(x: float) -> str:
         if x >= size:
             return f"{x / size:.2g}{letter}" if x < 100 * size else f"{x / size:.0f}{letter}"
     return f"{x:.3g}"
-
-
-def _blank() -> Panel:
-    """Where a master did not play."""
-    empty: Any = alt.Chart(pl.DataFrame({"x": [0]})).mark_point(opacity=0)
-    return empty  # type: ignore[no-any-return]

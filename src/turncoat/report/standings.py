@@ -11,7 +11,7 @@ import polars as pl
 from turncoat.report.axes import Axis, log_axis, symlog_axis
 from turncoat.report.frames import Frames
 from turncoat.report.looks import Look
-from turncoat.report.panel import HOVER, Panel, colour_of, faded, in_columns, shape_of, upright
+from turncoat.report.panel import Panel, colour_of, faded, hover, in_columns, shape_of, upright
 
 ROW = 19  # pixels
 WIDTH = 190
@@ -80,7 +80,7 @@ def times(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
     tips: list[Any] = ["learner:N", "environment:N", "seed:Q", alt.Tooltip("ns_per_round:Q", format=",.0f")]
     layers = [
         every.encode(**where, color=colour, opacity=faded(0.45)),
-        every.mark_point(style=HOVER, size=70, opacity=0, filled=True).encode(**where, tooltip=tips),
+        hover(every).encode(**where, tooltip=tips),
         middle.mark_point(filled=True, size=52).encode(**where, color=colour, shape=shape_of(looks), opacity=faded()),
         middle.mark_text(align="left", baseline="middle").encode(
             x=alt.value(TIMES_WIDTH + 8), y=y, text=alt.Text("ns_per_round:Q", format=",.0f"), opacity=faded()
