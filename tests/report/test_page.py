@@ -194,4 +194,4 @@ def test_one_seed_one_learner_and_no_planted_path_are_fine(frames: Frames, tmp_p
 def test_a_report_can_be_written_again_and_leaves_no_halves(frames: Frames, tmp_path: Path) -> None:
     first = report(few(frames), tmp_path / "new" / "folder").read_bytes()
     assert report(few(frames), tmp_path / "new" / "folder").read_bytes() == first
-    assert not [file for file in tmp_path.rglob("*") if file.name.endswith(".new")]
+    assert not [file for file in tmp_path.rglob("*") if file.suffix == ".tmp"]

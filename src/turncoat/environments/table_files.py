@@ -13,14 +13,13 @@ import reprlib
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from turncoat.errors import MissingPackageError, TableError
+from turncoat.errors import TableError
+from turncoat.packages import needed
 from turncoat.types import Matrix
 
 if TYPE_CHECKING:
@@ -145,11 +144,8 @@ def open_parquet(path: str | os.PathLike[str]) -> TableFile:
     return TableFile(file, frame, _counted(header=False))
 
 
-def _polars() -> ModuleType:
-    try:
-        return import_module("polars")
-    except ModuleNotFoundError:
-        raise MissingPackageError("reading table files needs polars: pip install 'turncoat[race]'") from None
+def _polars() -> Any:
+    return needed("polars", "reading table files")
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from turncoat.environments import Environment
 from turncoat.environments.inputs import parse_whole
 from turncoat.errors import OptionError, RaceError
+from turncoat.packages import needed
 from turncoat.race.cell import Cell, play_cell
 from turncoat.race.ground import Ground, lay_ground
-from turncoat.race.packages import needed
 from turncoat.race.plan import CellAt, GroundAt
 from turncoat.race.split import can_split, split_cell
 from turncoat.race.warm_up import warm_up

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from turncoat.packages import needed
 from turncoat.race.cell import Cell
 from turncoat.race.ground import Ground
-from turncoat.race.packages import needed
 from turncoat.race.plan import CellAt
 from turncoat.race.theory import BOUNDS, bounds_of
 from turncoat.types import Matrix, Vector

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turncoat.race.packages import needed
+from turncoat.packages import needed
 from turncoat.race.statistics import Estimate, mean_ranks, means, ranks
 from turncoat.race.statistics.inputs import Floats
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 
-from turncoat.errors import MissingPackageError
+from turncoat.errors import RaceError
+from turncoat.packages import needed
+from turncoat.race.files import write_whole
 from turncoat.report.frames import Frames
 from turncoat.report.looks import FRONT, LIGHT, looks_of
 from turncoat.report.settle import settled_pdf, settled_svg
@@ -21,7 +22,7 @@ def report(frames: Frames, folder: str | os.PathLike[str]) -> Path:
     The page needs no network and no other file. The same frames give the same bytes.
     """
     for package in PACKAGES:
-        _need(package)
+        needed(package, "a report")
     from turncoat.report.figures import draw_all, still
     from turncoat.report.page import page
 
@@ -30,11 +31,17 @@ def report(frames: Frames, folder: str | os.PathLike[str]) -> Path:
     drawn = draw_all(frames, front)
     everyone = draw_all(frames, looks) if len(looks) > len(front) else []
     home = Path(folder)
-    (home / "figures").mkdir(parents=True, exist_ok=True)
-    for figure, spec in drawn:
-        for ending, content in pictures(still(spec)).items():
-            _write(home / "figures" / f"{figure.name}.{ending}", content)
-    _write(home / "report.html", page(frames, looks, drawn, everyone).encode())
+    try:
+        (home / "figures").mkdir(parents=True, exist_ok=True)
+        for figure, spec in drawn:
+            for ending, content in pictures(still(spec)).items():
+                write_whole(home / "figures" / f"{figure.name}.{ending}", content)
+        write_whole(home / "report.html", page(frames, looks, drawn, everyone).encode())
+    except OSError as problem:
+        raise RaceError(
+            f"the report cannot be written to {str(home)!r}: {problem.strerror or problem}; accepted is a folder that "
+            "can be made and written"
+        ) from problem
     return home / "report.html"
 
 
@@ -52,17 +59,3 @@ def vega_lite_version() -> str:
     import altair as alt
 
     return ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-
-
-def _write(file: Path, content: bytes) -> None:
-    """All of it or nothing: a reader never meets half a file."""
-    beside = file.with_name(f".{file.name}.new")
-    beside.write_bytes(content)
-    beside.replace(file)
-
-
-def _need(package: str) -> None:
-    try:
-        import_module(package)
-    except ModuleNotFoundError:
-        raise MissingPackageError(f"a report needs {package}: pip install 'turncoat[race]'") from None

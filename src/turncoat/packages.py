@@ -1,4 +1,4 @@
-"""Packages that only races need: imported when used, and named with the way to install them when missing."""
+"""Packages that not everything needs: imported when used, and named with the way to install them when missing."""
 
 from __future__ import annotations
 
