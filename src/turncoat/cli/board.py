@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.table import Table
 
+from turncoat.cli.screen import plain_table
 from turncoat.race import Result
 
 GAP = 2  # characters between columns
@@ -72,7 +72,7 @@ def _fitting(columns: list[Column], room: int) -> list[list[Column]]:
 
 
 def _table(learners: list[str], columns: list[Column]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, GAP, 0, 0), pad_edge=False, show_edge=False)
+    table = plain_table(GAP)
     table.add_column("learner", no_wrap=True)
     for column in columns:
         table.add_column(column.head, justify="right", no_wrap=True)

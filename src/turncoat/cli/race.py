@@ -12,6 +12,8 @@ from rich.console import Console
 
 from turncoat.cli.board import boards
 from turncoat.cli.live import watched_race
+from turncoat.cli.numbers import counted
+from turncoat.cli.screen import screen
 from turncoat.environments import suite
 from turncoat.race import ENTRIES, FEW, Result, entry
 
@@ -27,7 +29,7 @@ def run_race(
 ) -> None:
     """Race, print the leaderboard and write the report."""
     began = time.perf_counter()
-    console = Console(stderr=as_json, highlight=False)
+    console = screen(stderr=as_json)
     games = environments or suite(suite_name)
     names = learners or (FEW if games == suite("quick") else tuple(ENTRIES))
     try:
@@ -59,11 +61,11 @@ def write_report(console: Console, result: Result, folder: Path) -> Path:
 def show_result(console: Console, result: Result) -> None:
     """Print the leaderboard, and what its numbers mean."""
     names = result.names
-    seeds = f"{names.seeds} seeds" if names.seeds > 1 else "1 seed"
+    who, seeds = counted(len(names.learners), "learner"), counted(names.seeds, "seed")
     shorter = ", ".join(f"{horizon:,}" for horizon in names.horizons[:-1])
     also = f" (and {shorter} for growth)" if shorter else ""
     console.print()
-    console.print(f"{len(names.learners)} learners, {names.horizon:,} rounds{also}, {seeds}", style="bold")
+    console.print(f"{who}, {counted(names.horizon, 'round')}{also}, {seeds}", style="bold")
     for table in boards(result, console.width):
         console.print(table)
         console.print()

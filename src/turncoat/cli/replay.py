@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
 
 from turncoat.cli.live import watched_race
 from turncoat.cli.replay_board import print_board
+from turncoat.cli.screen import screen
 from turncoat.cli.table_input import Values, read_values
 from turncoat.environments import Table
 from turncoat.errors import TableError
@@ -60,7 +60,7 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
     scale = options.scale or _own_scale(values)
     table = Table(values.table, arms=values.arms, loss_range=scale, rewards=values.rewards)
     name = values.file.path.name
-    result, notes = watched_race(Console(stderr=True), makers, {name: table}, table.horizon, **racing)
+    result, notes = watched_race(screen(stderr=True), makers, {name: table}, table.horizon, **racing)
     if any(isinstance(maker, Told) for maker in makers.values()):
         notes.append("a table has no planted switches, so learners that are told S are told nothing here")
     standings, n_compared = _standings(result, values, scale)

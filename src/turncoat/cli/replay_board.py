@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from turncoat.cli.numbers import counted, writer
+from turncoat.cli.screen import plain_table, screen
 
 if TYPE_CHECKING:
     from turncoat.cli.replay import Outcome
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def print_board(outcome: Outcome) -> None:
     """Print what was raced over, how the learners did, and how the best paths did."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = screen()
     values = outcome.values
     console.print(values.describe())
     low, high = (f"{end:,.10g}" for end in outcome.scale)
@@ -80,7 +80,7 @@ def board(outcome: Outcome, shown: list[int]) -> Table:
     regret = writer(
         [*(standing.regret[S] for standing in standings for S in shown), *(r for row in between.values() for r in row)]
     )
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table = plain_table(gap=1)
     table.add_column("#", justify="right")
     table.add_column("learner", overflow="fold")
     table.add_column(f"total {outcome.values.kind}", justify="right")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
-
 from turncoat.cli.race import show_result, write_report
+from turncoat.cli.screen import screen
 from turncoat.errors import RaceError
 from turncoat.race import Result
 
 
 def run_report(folder: Path, to: Path) -> None:
     """Print and draw what is there."""
-    console = Console(highlight=False)
+    console = screen()
     result = Result.load(folder)
     n, n_missing = len(list(result.names.cells())), len(result.missing)
     if not result.leaderboard().height:

@@ -1,0 +1,24 @@
+"""What is printed is what is meant: nobody's name is taken for a colour."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from turncoat.cli.screen import plain_table, screen
+
+pytestmark = pytest.mark.jit_off
+
+
+def test_names_are_printed_as_they_are() -> None:
+    """A learner called "[red]mine" was printed as "mine" by race and report."""
+    console = screen()
+    console.file = io.StringIO()
+    table = plain_table()
+    table.add_column("learner")
+    table.add_row("[red]mine")
+    console.print("[b]yours :smile:")
+    console.print(table)
+    printed = console.file.getvalue()
+    assert "[b]yours :smile:" in printed and "[red]mine" in printed
