@@ -8,13 +8,18 @@ from typing import Any
 import click
 
 from turncoat._version import __version__
+from turncoat.cli import options
 from turncoat.cli.numbers import whole_numbers
 from turncoat.cli.table_commands import regret, replay
 from turncoat.errors import TurncoatError
 
 
 class Plainly(click.Group):
-    """Says what went wrong in one line."""
+    """Lists its commands in the order in which they were added, and says what went wrong in one line."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """The names of all commands."""
+        return list(self.commands)
 
     def invoke(self, context: click.Context) -> Any:
         """Run a command."""
@@ -32,12 +37,7 @@ def turncoat() -> None:
     Each round a learner picks one of K arms, sees the loss of that arm alone, and is compared with the best sequence
     of arms that switches at most S times.
 
-    \b
-    Start here:
-      turncoat race      learners against games whose best arm changes: who loses least?
-      turncoat list      learners and environments, what each needs and guarantees
-      turncoat replay F  learners over your own losses or rewards, from a CSV or Parquet file
-      turncoat regret F  how much better the best paths did than choices you recorded
+    Start with `turncoat race`. `turncoat COMMAND --help` explains a command, with examples.
     """
 
 
@@ -51,7 +51,7 @@ def turncoat() -> None:
     metavar="ID",
     help="Instead: this game, such as flip/3; again for more.",
 )
-@click.option("-l", "--learner", "learners", multiple=True, metavar="NAME", help="Only this learner; again for more.")
+@options.learners("six in quick, else all")
 @click.option(
     "--horizon",
     callback=whole_numbers,
@@ -60,11 +60,9 @@ def turncoat() -> None:
     show_default=True,
     help="Number of rounds, T. Several show how regret grows; the rest is about the longest.",
 )
-@click.option("--seeds", type=click.IntRange(1), default=10, show_default=True, help="Games of a kind, one a seed.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one result.")
-@click.option(
-    "--max-switches", type=click.IntRange(0), help="How far the frontier goes.  [default: twice the planted S, 8 to 64]"
-)
+@options.seeds
+@options.seed
+@options.number("--max-switches", "How far the frontier goes.", default="twice the planted S, 8 to 64")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
@@ -72,21 +70,23 @@ def turncoat() -> None:
     show_default=True,
     help="Where results and report go. What it holds is not played again.",
 )
-@click.option("--engine", default="threads", show_default=True, help="threads, processes, or dask://host:port.")
-@click.option("--workers", type=click.IntRange(1), help="Threads or processes.  [default: one a core]")
+@options.engine
+@options.workers
 @click.option("--split", is_flag=True, help="Say where the masters' regret came from: T up to 1e6, twice the time.")
 @click.option("--report/--no-report", default=True, show_default=True, help="Draw report.html and its figures.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress goes to stderr.")
+@options.as_json
 def race(**words: Any) -> None:
-    """Race learners over the same games: progress, a leaderboard, a report.
+    """Race learners over games whose best arm changes.
 
-    Every learner meets every game once for each seed; all learners of a seed meet the same losses. Results do not
-    depend on engine and workers. A race that was stopped or killed goes on where it was: type the same again.
+    Every learner meets every game once for each seed; all learners of a seed meet the same losses. Shows progress, a
+    leaderboard and where the report is. Results do not depend on engine and workers. A race that was stopped or killed
+    goes on where it was: type the same again.
 
     \b
-    turncoat race                                    a first minute
-    turncoat race --suite paper --horizon 1e8        the regimes of the paper's remarks
-    turncoat race -e piecewise/10 -l exp3 -l exp3.s  two learners, one game
+    Examples:
+      turncoat race                                    a first minute
+      turncoat race --suite paper --horizon 1e8        the regimes of the paper
+      turncoat race -e piecewise/10 -l exp3 -l exp3.s  two learners, one game
     """
     from turncoat.cli.race import run_race
 
@@ -95,21 +95,27 @@ def race(**words: Any) -> None:
 
 @turncoat.command("list")
 def list_all() -> None:
-    """List learners, environments and suites: what each needs and guarantees."""
+    """List learners, environments and suites.
+
+    What each learner needs and guarantees, what happens in each environment, and the names that race and replay know.
+    """
     from turncoat.cli.roster import show_all
 
     show_all()
 
 
+turncoat.add_command(replay)
+turncoat.add_command(regret)
+
+
 @turncoat.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Path(path_type=Path), help="Where report.html and figures go.  [default: FOLDER]")
+@click.option("--to", type=click.Path(path_type=Path), show_default="FOLDER", help="Where report.html and figures go.")
 def report(folder: Path, to: Path | None) -> None:
-    """Print the leaderboard of a saved race and draw its report again, finished or not."""
+    """Draw the report of a saved race again.
+
+    FOLDER is that of a race, finished or not. Its leaderboard is printed too.
+    """
     from turncoat.cli.report import run_report
 
     run_report(folder, to or folder)
-
-
-turncoat.add_command(replay)
-turncoat.add_command(regret)

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+from collections.abc import Iterable
 
+from rich.console import Console
+
+from turncoat.cli.screen import plain_table, screen
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.learners import LEARNERS
+from turncoat.race import ENTRIES
 
 
 def show_all() -> None:
     """Print one line a learner, a scenario and a suite."""
-    console = Console(highlight=False)
-    learners = _table("Learners", "learner", "T", "S", "regret", "cost")
-    for name, learner in LEARNERS.items():
-        learners.add_row(name, *learner.facts)
-    console.print(learners)
+    console = screen()
+    facts = ((name, *learner.facts) for name, learner in LEARNERS.items())
+    _show(console, "Learners", ("learner", "T", "S", "regret", "cost"), facts)
     console.print("K arms, T rounds, S switches of the path to compare with; H, about ln T, the number of bases.")
     console.print("regret: order of the bound, logs left out. cost: order of time a round; H log K for shared masters.")
-    environments = _table("Environments", "id", "what happens")
-    for name, one in SCENARIOS.items():
-        environments.add_row(name, one.description)
+    console.print(f"As race and replay know them: {'; '.join(ENTRIES)}.")
+    console.print("shared: every base learns from every round. told S: knows how many switches were planted.")
     console.print()
-    console.print(environments)
-    console.print("Each for any horizon and seed. What tells learners apart in them: docs/environments.md.")
-    suites = _table("Suites", "suite", "environments")
-    for name, ids in SUITES.items():
-        suites.add_row(name, "all of them" if len(ids) == len(SCENARIOS) else ", ".join(ids))
+    described = ((name, one.description) for name, one in SCENARIOS.items())
+    _show(console, "Environments", ("id", "what happens"), described)
+    console.print("Each for any horizon and seed. Exactly what happens: docs/environments.md.")
     console.print()
-    console.print(suites)
+    everywhere = len(SCENARIOS)
+    sets = ((name, "all of them" if len(ids) == everywhere else ", ".join(ids)) for name, ids in SUITES.items())
+    _show(console, "Suites", ("suite", "environments"), sets)
     console.print("turncoat race --suite NAME races over one; turncoat race -e ID over a single environment.")
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+def _show(console: Console, title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """A table under its title."""
+    table = plain_table()
     for column in columns:
         table.add_column(column, overflow="fold")
-    return table
+    for row in rows:
+        table.add_row(*row)
+    console.print(title, style="bold")
+    console.print()
+    console.print(table)
+    console.print()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from turncoat.cli import options
 from turncoat.cli.numbers import whole_number
 
 
@@ -21,7 +22,7 @@ class TableOptions(NamedTuple):
     rewards: bool
     scale: tuple[float, float] | None  # the least and the largest value there can be
     columns: list[str] | None  # all
-    drop: list[str]
+    drop: list[str] | None  # none
     header: bool
     horizon: int | None  # the first rows only
 
@@ -29,7 +30,7 @@ class TableOptions(NamedTuple):
 def _names(context: click.Context, option: click.Parameter, typed: str | None) -> list[str] | None:
     """Names between commas; one with a comma in it stands in double quotes."""
     if typed is None:
-        return None if option.name == "columns" else []
+        return None
     names = [name.strip() for name in next(csv.reader([typed], skipinitialspace=True), [])]
     if not names or not all(names):
         raise click.BadParameter(f"{typed!r} is not a list of columns; accepted are names with commas between them")
@@ -60,8 +61,12 @@ _TABLE_OPTIONS = [
     click.option("--columns", metavar="A,B,…", callback=_names, help="The arms: these columns, not all."),
     click.option("--drop", metavar="A,B,…", callback=_names, help="All columns but these: times, ids, …"),
     click.option("--no-header", "header", flag_value=False, default=True, help="A CSV file of numbers alone."),
-    click.option("--horizon", callback=whole_number, metavar="INTEGER", help="The first so many rows.  [default: all]"),
+    click.option(
+        "--horizon", callback=whole_number, metavar="ROUNDS", show_default="all", help="Only the first so many rows."
+    ),
 ]
+
+_max_switches = options.number("--max-switches", "Compare with paths of up to so many switches.", default=8)
 
 
 def takes_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -79,22 +84,14 @@ def takes_table(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @takes_table
-@click.option(
-    "--learner", "learners", multiple=True, metavar="NAME", help="A learner of the race; repeat it. [default: all]"
-)
-@click.option("--seeds", type=click.IntRange(1), default=10, show_default=True, help="Games of each learner.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="One seed, one result.")
-@click.option(
-    "--max-switches",
-    type=click.IntRange(0),
-    default=8,
-    show_default=True,
-    help="Compare with paths of up to so many switches.",
-)
+@options.learners("all")
+@options.seeds
+@options.seed
+@_max_switches
 @click.option("--folder", type=click.Path(path_type=Path), help="Save every game here, and go on from what is there.")
-@click.option("--engine", default="threads", show_default=True, help="threads, processes or dask://host:port.")
-@click.option("--workers", type=click.IntRange(1), help="Threads or processes.  [default: one a core]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.engine
+@options.workers
+@options.as_json
 def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **racing: Any) -> None:
     """Run learners over your own losses or rewards.
 
@@ -110,7 +107,7 @@ def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **raci
     Examples:
       turncoat replay latency.csv --drop time
       turncoat replay revenue.parquet --rewards --range 0 100 --columns a,b,c
-      turncoat replay latency.csv --learner exp3 --learner "adaptive-master-base, shared"
+      turncoat replay latency.csv -l exp3 -l "adaptive-master-base, shared"
     """
     from turncoat.cli.replay import run_replay
 
@@ -120,13 +117,11 @@ def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **raci
 @click.command()
 @takes_table
 @click.option("--choice", metavar="COLUMN", help="The column that holds the arm chosen in each round.")
-@click.option(
-    "--max-switches", type=click.IntRange(0), default=8, show_default=True, help="Paths of up to so many switches."
-)
+@_max_switches
 @click.option("--path", "n_switches", type=click.IntRange(0), metavar="S", help="Show the best path with S switches.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.as_json
 def regret(table: TableOptions, choice: str | None, max_switches: int, n_switches: int | None, as_json: bool) -> None:
-    """Exact S-switch regret of choices you recorded.
+    """Measure the exact S-switch regret of choices you recorded.
 
     F is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale, and one more
     column, COLUMN, with the arms that were chosen: names of columns, or 0 for the first arm, 1 for the second, … The

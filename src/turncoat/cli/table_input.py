@@ -53,10 +53,10 @@ class Values(NamedTuple):
 def read_values(options: TableOptions, *, other: Sequence[str] = ()) -> Values:
     """The arms' columns of the file, in its first rows; the columns in `other` are no arms."""
     file = open_table(options.path, header=options.header)
-    file.check_names(options.drop)
-    file.check_names(options.columns or [])
-    file.check_names(other)
-    arms = [name for name in options.columns or file.names if name not in {*options.drop, *other}]
+    dropped = options.drop or []
+    for names in (dropped, options.columns or [], other):
+        file.check_names(names)
+    arms = [name for name in options.columns or file.names if name not in {*dropped, *other}]
     if len(arms) < 2:
         raise TableError(
             f"{file.path} has {counted(len(arms), 'column')} of arms{''.join(map(' {!r}'.format, arms))}; "
