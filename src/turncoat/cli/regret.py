@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
-from turncoat.cli.numbers import counted, writer
+from turncoat.cli.regret_board import print_regret
 from turncoat.cli.table_input import Values, read_values
 from turncoat.errors import TableError
 from turncoat.regret import best_switching_losses, best_switching_path, switching_regret
@@ -29,6 +26,11 @@ class Choices(NamedTuple):
     arms: Ints
     read_as: str  # "names" of columns, or "indices"
     doubtful: bool  # the other reading was possible, and says something else
+
+    @property
+    def n_switches(self) -> int:
+        """How often the choice changed."""
+        return int(np.count_nonzero(np.diff(self.arms)))
 
 
 class Segment(NamedTuple):
@@ -63,7 +65,7 @@ def show_regret(
     if as_json:
         print(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
     else:
-        _print(found, Console(markup=False, highlight=False, emoji=False))
+        print_regret(found)
 
 
 def read_choices(file: TableFile, column: str, arms: list[str]) -> Choices:
@@ -128,7 +130,7 @@ def as_object(found: Found) -> dict[str, Any]:
         and {
             "column": choices.column,
             "read_as": choices.read_as,
-            "switches": int(np.count_nonzero(np.diff(choices.arms))),
+            "switches": choices.n_switches,
             "total": found.total,
         },
         "switches": list(range(len(found.best))),
@@ -138,57 +140,3 @@ def as_object(found: Found) -> dict[str, Any]:
         if found.path is None
         else {"switches": found.n_switches, "segments": [segment._asdict() for segment in found.path]},
     }
-
-
-def _print(found: Found, console: Console) -> None:
-    values, choices = found.values, found.choices
-    total = writer([*found.best, found.total or 0.0])
-    console.print(values.describe())
-    if choices is not None and found.total is not None:
-        switches = counted(int(np.count_nonzero(np.diff(choices.arms))), "switch", "switches")
-        read = "names of columns" if choices.read_as == "names" else "indices, 0 being the first arm"
-        said = f"{switches}, total {values.kind} {total(found.total)}"
-        console.print(f"choices: column {choices.column}, read as {read}; {said}")
-        if choices.doubtful:
-            console.print("note: they could also be indices, of other arms; names come first", style="yellow")
-    console.print()
-    console.print(_frontier(found))
-    console.print()
-    best, beyond = ("largest", "below") if values.rewards else ("least", "above")
-    console.print(f"best path: the {best} total of any sequence of arms with at most S switches, in the table's units")
-    if choices is not None:
-        console.print(f"regret: the total of the choices {beyond} that; less is better")
-    if found.path is not None:
-        console.print()
-        console.print(f"The best path with at most {counted(found.n_switches or 0, 'switch', 'switches')}")
-        console.print()
-        console.print(_segments(found.path, values.kind))
-        console.print()
-        console.print(f"rows are counted from 1{', below the header' if 'header' in values.file.counted else ''}")
-
-
-def _frontier(found: Found) -> Table:
-    """One row for each number of switches."""
-    total, regret = writer(found.best), writer(found.regret or [])
-    table = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False)
-    for name in ("S", "best path", *(["regret"] if found.regret else [])):
-        table.add_column(name, justify="right")
-    for S, best in enumerate(found.best):
-        table.add_row(f"{S:,}", total(best), *([regret(found.regret[S])] if found.regret else []))
-    return table
-
-
-def _segments(path: list[Segment], kind: str) -> Table:
-    """One row a segment."""
-    total, regret = writer(segment.total for segment in path), writer(segment.regret or 0.0 for segment in path)
-    measured = path[0].regret is not None
-    table = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False)
-    for name in ("from row", "to row"):
-        table.add_column(name, justify="right")
-    table.add_column("arm", overflow="fold")
-    for name in (kind, *(["regret here"] if measured else [])):
-        table.add_column(name, justify="right")
-    for first, last, arm, sum_here, regret_here in path:
-        row = f"{first:,}", f"{last:,}", arm, total(sum_here)
-        table.add_row(*row, *([] if regret_here is None else [regret(regret_here)]))
-    return table

@@ -33,18 +33,18 @@ SOME_NAMES = 12  # so many are listed
 class TableFile:
     """A file that was read; its columns are taken for numbers, or for labels, when they are asked for."""
 
-    def __init__(self, path: Path, frame: pl.DataFrame, counted: str) -> None:
-        self.path, self.frame, self.counted = path, frame, counted
+    def __init__(self, path: Path, frame: pl.DataFrame, header: bool) -> None:
+        self.path, self.frame, self.header = path, frame, header
         self.names: list[str] = frame.columns
         self.n_rows: int = frame.height
 
     def place(self, row: int) -> str:
         """Where a row stands, in words; `row` is counted from 0."""
-        return f"row {row + 1} {self.counted}"
+        return _place(row, self.header)
 
     def first(self, n_rows: int) -> TableFile:
         """The same file without the rows that come later."""
-        return TableFile(self.path, self.frame.head(n_rows), self.counted)
+        return TableFile(self.path, self.frame.head(n_rows), self.header)
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse a column that is not there, and one that is named twice."""
@@ -130,7 +130,7 @@ def open_csv(path: str | os.PathLike[str], *, header: bool = True) -> TableFile:
         text = text.slice(1)
     else:
         names = [str(i) for i in range(text.width)]
-    return TableFile(file, text.rename(dict(zip(text.columns, names, strict=True))), _counted(header))
+    return TableFile(file, text.rename(dict(zip(text.columns, names, strict=True))), header)
 
 
 def open_parquet(path: str | os.PathLike[str]) -> TableFile:
@@ -141,7 +141,7 @@ def open_parquet(path: str | os.PathLike[str]) -> TableFile:
         frame = pl.read_parquet(file, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:  # damage may make it panic
         raise TableError(_unreadable(file, "Parquet", problem)) from None
-    return TableFile(file, frame, _counted(header=False))
+    return TableFile(file, frame, header=False)
 
 
 def _polars() -> Any:
@@ -155,8 +155,8 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _counted(header: bool) -> str:
-    return "below the header" if header else "(counted from 1)"
+def _place(row: int, header: bool) -> str:
+    return f"row {row + 1} {'below the header' if header else '(counted from 1)'}"
 
 
 def _unreadable(file: Path, kind: str, problem: BaseException) -> str:
@@ -193,9 +193,9 @@ def _ragged(file: Path, header: bool) -> str:
         with file.open(newline="", encoding="utf-8", errors="replace") as lines:
             rows = csv.reader(lines)
             width = len(next(rows, []))
-            for row, cells in enumerate(rows, 1 if header else 2):
+            for row, cells in enumerate(rows, 0 if header else 1):
                 if len(cells) > width:
-                    where = f"row {row} {_counted(header)} of {file}"
+                    where = f"{_place(row, header)} of {file}"
                     return f"{where} has {len(cells)} values and the first line {width}; {ACCEPTED}"
     except (OSError, csv.Error):  # a file nobody may read, or a field of a megabyte
         pass
