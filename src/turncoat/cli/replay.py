@@ -12,8 +12,6 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from turncoat.cli.live import watched_race
 from turncoat.cli.replay_board import print_board
 from turncoat.cli.screen import screen
@@ -22,8 +20,8 @@ from turncoat.environments import Table
 from turncoat.errors import TableError
 from turncoat.race import ENTRIES, Result, entry
 from turncoat.race.entries import Told
-from turncoat.race.statistics import means
 from turncoat.regret import best_switching_losses
+from turncoat.types import Vector
 
 if TYPE_CHECKING:
     from turncoat.cli.table_commands import TableOptions
@@ -63,9 +61,10 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
     result, notes = watched_race(screen(stderr=True), makers, {name: table}, table.horizon, **racing)
     if any(isinstance(maker, Told) for maker in makers.values()):
         notes.append("a table has no planted switches, so learners that are told S are told nothing here")
-    standings, n_compared = _standings(result, values, scale)
+    compared = next(iter(result.grounds.values())).best[-1]  # the table's, so that of every seed
+    standings = _standings(result, values, scale, compared)
     losses = values.losses
-    best = [values.total(loss) for loss in best_switching_losses(losses, n_compared - 1)]
+    best = [values.total(loss) for loss in best_switching_losses(losses, compared.size - 1)]
     best_arm = values.arms[int(losses.sum(axis=0).argmin())]
     counts = racing["seeds"], racing["seed"]
     outcome = Outcome(options, values, scale, *counts, best, best_arm, standings, notes)
@@ -88,24 +87,17 @@ def _own_scale(values: Values) -> tuple[float, float]:
     return low, high
 
 
-def _standings(result: Result, values: Values, scale: tuple[float, float]) -> tuple[list[Standing], int]:
-    """The learners, best first, and how many numbers of switches they were compared at."""
+def _standings(result: Result, values: Values, scale: tuple[float, float], best: Vector) -> list[Standing]:
+    """The leaderboard in the table's units; `best` are the losses of the best paths, on the scale of the race."""
     low, high = scale
     width, n_rounds = high - low, len(values.table)
-    losses: dict[str, list[float]] = {}
-    for at, (cell, ground) in result.finished().items():
-        losses.setdefault(at.learner, []).append(float(cell.loss[-1]))
-        best = ground.best[-1]  # of the table, so the same for all
-    found = {learner: means(totals) for learner, totals in losses.items()}
-    order = sorted(found, key=lambda learner: float(found[learner].value))
     standings = []
-    for learner in order:
-        loss, end = float(found[learner].value), float(found[learner].high)
-        rank = 1 + sum(float(other.value) < loss for other in found.values())
+    for row in result.leaderboard().iter_rows(named=True):
+        loss, end = row["loss"], row["high"]
         total = high * n_rounds - width * loss if values.rewards else low * n_rounds + width * loss
-        margin = width * (end - loss) if np.isfinite(end) else None
-        standings.append(Standing(rank, learner, total, margin, (width * (loss - best)).tolist()))
-    return standings, best.size
+        margin = None if end is None else width * (end - row["regret"])
+        standings.append(Standing(row["rank"], row["learner"], total, margin, (width * (loss - best)).tolist()))
+    return standings
 
 
 def as_object(outcome: Outcome) -> dict[str, Any]:
