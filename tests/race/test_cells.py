@@ -12,8 +12,8 @@ import pytest
 import turncoat as tc
 from turncoat.environments import Environment, Table, scenario
 from turncoat.errors import DecisionTypeError, LossError, OptionError
-from turncoat.race.cell import MOST_SHARES, Cell, Stopped, play_cell
-from turncoat.race.checkpoints import checkpoints
+from turncoat.race.cell import MOST_SHARES, Cell, play_cell
+from turncoat.race.checkpoints import Stopped, checkpoints
 from turncoat.race.ground import MOST_SEGMENTS, default_switches, lay_ground
 
 T = 3000

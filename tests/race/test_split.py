@@ -26,8 +26,8 @@ from tests.race.test_cells import same
 from tests.race.test_race import TABLE, assert_same, stream
 from turncoat.environments import Table, scenario
 from turncoat.errors import OptionError, TuningWarning
-from turncoat.race.cell import Stopped, play_cell
-from turncoat.race.checkpoints import checkpoints
+from turncoat.race.cell import play_cell
+from turncoat.race.checkpoints import Stopped, checkpoints
 from turncoat.race.plan import CellAt, Plan
 from turncoat.race.split import split_losses
 

@@ -17,16 +17,13 @@ from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner
 from turncoat.play import Notes, bad_loss, blank_notes, run
+from turncoat.race.checkpoints import blocks
 from turncoat.race.witness import WITNESSED, Witness
 from turncoat.types import Ints, Matrix, Vector
 
 MOST_SHARES = 64  # arms whose shares are kept
 FIRST_BLOCK = 4096
 BLOCK_SECONDS = 0.05  # how long a wish to stop may wait
-
-
-class Stopped(Exception):
-    """Somebody wanted the race to end before this cell did."""
 
 
 class Cell(NamedTuple):
@@ -97,22 +94,22 @@ def play_cell(
     notes = blank_notes(0 if witness is None else WITNESSED, environment.n_arms)
     advance = _compiled(learner, environment, notes) if is_ours else _by_hand(learner, environment, notes)
     size = block or (FIRST_BLOCK if is_ours else 64)
-    first, seconds = 0, 0.0
-    for row, stop in enumerate(t.tolist()):
-        while first < stop:
-            if stopping():
-                raise Stopped
-            last = min(first + size, stop, stop if witness is None else first + WITNESSED)
-            began = time.perf_counter()
-            advance(first, last)
-            took = time.perf_counter() - began
-            seconds += took
-            if witness is not None:
-                witness.see(first, notes.played[: last - first])
-            if not block and last - first == size and took < BLOCK_SECONDS / 2:
-                size *= 2
-            first = last
-        track.note(row, notes)
+    seconds = 0.0
+
+    def at_once() -> int:
+        return size if witness is None else min(size, WITNESSED)
+
+    for row, first, stop in blocks(t, at_once, stopping):
+        began = time.perf_counter()
+        advance(first, stop)
+        took = time.perf_counter() - began
+        seconds += took
+        if witness is not None:
+            witness.see(first, notes.played[: stop - first])
+        if not block and stop - first == size and took < BLOCK_SECONDS / 2:
+            size *= 2
+        if stop == t[row]:
+            track.note(row, notes)
     return track.cell(seconds)
 
 

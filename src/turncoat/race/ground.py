@@ -15,7 +15,7 @@ from turncoat._jit import borrow, jit_game, mean_of, planted_of
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.play import bad_loss
-from turncoat.race.cell import Stopped
+from turncoat.race.checkpoints import blocks
 from turncoat.regret import Comparator
 from turncoat.regret.table import BLOCK_CELLS, BLOCK_VALUES
 from turncoat.types import Ints, Matrix, Vector
@@ -92,23 +92,16 @@ def lay_ground(
     best = np.empty((t.size, max_switches + 1 if oblivious else 0))
     planted = np.empty(t.size if is_planted else 0)
     walk = start_walk()
-    first = 0
-    for row, stop in enumerate(t.tolist()):
-        while first < stop:
-            if stopping():
-                raise Stopped
-            last = min(first + size, stop)
-            if oblivious:
-                losses = room[: last - first]
-                write_losses(environment.game, first, losses)
-                _check(environment, first, losses)
-                comparator.advance(losses)
-            if is_planted:
-                follow(environment.game, walk, first, last)
-            first = last
+    for row, first, stop in blocks(t, lambda: size, stopping):
         if oblivious:
-            best[row] = comparator.losses()
+            losses = room[: stop - first]
+            write_losses(environment.game, first, losses)
+            _check(environment, first, losses)
+            comparator.advance(losses)
+            if stop == t[row]:
+                best[row] = comparator.losses()
         if is_planted:
+            follow(environment.game, walk, first, stop)
             planted[row] = walk.total[0]
     n = int(walk.n_segments[0]) if walk.n_segments[0] <= MOST_SEGMENTS else 0
     n_switches = -1 if environment.n_switches is None else environment.n_switches

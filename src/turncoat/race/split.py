@@ -23,7 +23,8 @@ from turncoat.errors import OptionError
 from turncoat.learners.bases import expected_loss
 from turncoat.learners.master import Master
 from turncoat.play import Notes, bad_loss, blank_notes, run
-from turncoat.race.cell import Cell, Stopped
+from turncoat.race.cell import Cell
+from turncoat.race.checkpoints import blocks
 from turncoat.race.theory import theorem_of
 from turncoat.types import Ints, Matrix, Vector
 
@@ -86,15 +87,9 @@ def split_losses(
     base_loss = np.empty((t.size, H))
     size = block or max(1, BLOCK_CELLS // (H * K))
     run_split(state, game, notes, tally, 0, 0, low, high)  # compiles it, where there are no rounds
-    first = 0
-    for row, stop in enumerate(t.tolist()):
-        while first < stop:
-            if stopping():
-                raise Stopped
-            last = min(first + size, stop)
-            reached = run_split(state, game, notes, tally, first, last, low, high)
-            if reached < last:
-                raise bad_loss(environment, game, reached, int(notes.refused[0]), low, high)
-            first = last
+    for row, first, stop in blocks(t, lambda: size, stopping):
+        reached = run_split(state, game, notes, tally, first, stop, low, high)
+        if reached < stop:
+            raise bad_loss(environment, game, reached, int(notes.refused[0]), low, high)
         base_loss[row] = tally.totals
     return base_loss
