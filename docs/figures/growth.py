@@ -25,7 +25,18 @@ from turncoat.race import ENTRIES
 from turncoat.race.statistics import Growth, growth
 from turncoat.report.axes import Axis, log_axis
 from turncoat.report.looks import Look, looks_of
-from turncoat.report.panel import End, colour_of, dash_of, ends_of, in_columns, names, over_seeds, room_for, shape_of
+from turncoat.report.panel import (
+    FOCUS,
+    End,
+    colour_of,
+    dash_of,
+    ends_of,
+    in_columns,
+    names,
+    over_seeds,
+    room_for,
+    shape_of,
+)
 from turncoat.report.write import pictures
 
 HERE = Path(__file__).parent
@@ -264,7 +275,7 @@ def picture(data: pl.DataFrame) -> bytes:
     looks = looks_of(list(BOARD))
     drawn = panels(data)
     chart = in_columns([*(draw(panel, looks) for panel in drawn), draw_decades(drawn[0], looks)], 2, spacing=24)
-    return pictures({**chart.to_dict(), "params": [{"name": "focus", "value": ""}]})["svg"]
+    return pictures({**chart.to_dict(), **FOCUS})["svg"]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from turncoat.report.growth import growth
 from turncoat.report.looks import Look
 from turncoat.report.maps import arms, trust
 from turncoat.report.over_time import regret_over_time
-from turncoat.report.panel import HOVER
+from turncoat.report.panel import FOCUS, HOVER
 from turncoat.report.split import split
 from turncoat.report.standings import leaderboard, times
 
@@ -119,7 +119,7 @@ def draw_all(frames: Frames, looks: Mapping[str, Look]) -> list[tuple[Figure, di
     """Every figure that there is something to draw in, as a Vega-Lite specification.
 
     Altair checks every piece against its schema as it is made, which takes most of the time; here that is off, and the
-    tests check the whole. `focus` is the learner that the page's reader points at.
+    tests check the whole.
     """
     drawn = []
     with debug_mode(False):
@@ -127,7 +127,7 @@ def draw_all(frames: Frames, looks: Mapping[str, Look]) -> list[tuple[Figure, di
             chart = figure.draw(frames, looks) if frames.has(figure.needs) else None
             if chart is not None:
                 spec = chart.properties(description=f"{figure.title}. {figure.reading}").to_dict(validate=False)
-                drawn.append((figure, {**spec, "params": [{"name": "focus", "value": ""}]}))
+                drawn.append((figure, {**spec, **FOCUS}))
     return drawn
 
 

@@ -13,7 +13,8 @@ from turncoat.report.looks import Look
 
 LABEL_GAP = 13  # pixels from one name to the next
 LABEL_EDGE = 6  # and from the ends of the panel
-IN_FOCUS = "focus == '' || focus == datum.learner"  # `focus`: the learner that the page's reader points at
+FOCUS = {"params": [{"name": "focus", "value": ""}]}  # of a specification: the learner its reader points at
+IN_FOCUS = "focus == '' || focus == datum.learner"
 HOVER = "hover"  # marks of this style only carry tooltips: the page has them, paper does not
 
 Panel: TypeAlias = alt.LayerChart | alt.FacetChart  # what altair says layers make; it is the former
