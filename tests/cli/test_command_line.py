@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from rich.console import Console
 
 import turncoat as tc
+from tests.cli.typed import run
 from turncoat.cli.board import boards
-from turncoat.cli.commands import turncoat
 from turncoat.cli.live import watched_race
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.learners import LEARNERS
@@ -36,11 +35,6 @@ TINY = [
     "--seeds",
     "2",
 ]
-
-
-def run(*words: str, columns: int = 80) -> Result:
-    """What a command prints, in this process, not to a terminal."""
-    return CliRunner(env={"COLUMNS": str(columns), "TERM": "dumb"}).invoke(turncoat, list(words))
 
 
 def in_fresh_process(code: str) -> subprocess.CompletedProcess[str]:
