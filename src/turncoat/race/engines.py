@@ -160,7 +160,7 @@ def do_all(crew: Crew, jobs: Iterable[Job]) -> Iterator[tuple[CellAt | GroundAt,
         if not waiting:
             return
         finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in finished:
+        for future in [future for future in waiting if future in finished]:  # a ground before the cells on it
             at = waiting.pop(future)
             try:
                 result = future.result()
