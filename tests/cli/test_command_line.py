@@ -135,6 +135,11 @@ def test_race_prints_a_leaderboard(columns: int, tmp_path: Path) -> None:
 def test_a_wide_screen_has_one_table_and_a_narrow_one_more(raced: tuple[Path, dict[str, Any]]) -> None:
     result = tc.Result.load(raced[0])
     assert [len(boards(result, width)) for width in (200, 50, 10)] == [1, 2, 4]
+    for width in range(40, 90):
+        console = Console(file=io.StringIO(), width=width)
+        for table in boards(result, width):
+            console.print(table)
+        assert "…" not in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_json_is_the_result(raced: tuple[Path, dict[str, Any]]) -> None:

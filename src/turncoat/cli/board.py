@@ -10,7 +10,8 @@ from rich.table import Table
 from turncoat.cli.screen import plain_table
 from turncoat.race import Result
 
-GAP = 2  # characters between columns
+GAP = 2  # blanks after every column …
+RULE = 1  # … and one between them
 
 
 class Column(NamedTuple):
@@ -22,7 +23,7 @@ class Column(NamedTuple):
     @property
     def width(self) -> int:
         """Characters, the gap to the next one included."""
-        return max(map(cell_len, (self.head, *self.cells.values())), default=0) + GAP
+        return max(map(cell_len, (self.head, *self.cells.values())), default=0) + GAP + RULE
 
 
 def boards(result: Result, width: int) -> list[Table]:
@@ -34,7 +35,7 @@ def boards(result: Result, width: int) -> list[Table]:
         Column("ns/round", {row["learner"]: f"{row['ns_per_round']:,.0f}" for row in overall.iter_rows(named=True)}),
         *_regrets(result),
     ]
-    room = width - max(map(cell_len, learners), default=0) - GAP
+    room = width - max(map(cell_len, learners), default=0) - GAP - RULE
     return [_table(learners, some) for some in _fitting(columns, room)]
 
 

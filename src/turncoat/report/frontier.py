@@ -61,7 +61,8 @@ def _bounds(game: dict[str, Any], switches: list[int]) -> pl.DataFrame:
 def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:
     T, S = game["horizon"], game["n_switches"]
     measured = [*data["mean"], *data["low"], *data["high"]]
-    constant = 10.0 ** max(0, math.floor(math.log10(max(1.0, *map(abs, measured)))) - 1)
+    largest = data.group_by("learner").agg(pl.col("mean").abs().max())["mean"].to_list()
+    constant = 10.0 ** max(0, math.floor(math.log10(max(1.0, min(largest)))) - 1)
     across = Axis("switches S of the path compared with", "symlog", 0.0, max(1.0, *data["S"].to_list()))
     up = symlog_axis("regret", [*measured, *theory["bound"], T], constant)
     last = theory.filter(pl.col("S") == pl.col("S").max())
