@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 import turncoat as tc
-from turncoat.learners import CLOCK, HEAD, jit_rule, register_learner
+from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
 from turncoat.race import statistics
 from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
@@ -63,7 +63,7 @@ class GreedyState(NamedTuple):
 @jit_rule
 def view(buffer: Vector) -> GreedyState:
     """Name the parts of the buffer; the number of arms stands at HEAD."""
-    return GreedyState(buffer[:CLOCK].view(np.uint64), buffer[CLOCK:HEAD].view(np.int64), buffer[HEAD + 1 :])
+    return GreedyState(rng_of(buffer), clock_of(buffer), buffer[HEAD + 1 :])
 
 
 @jit_rule
@@ -90,14 +90,16 @@ def tell(state: GreedyState, choice: tuple[int, float], loss: float) -> None:
     state.estimates[arm] += STEP * (loss - state.estimates[arm])
 
 
-register_learner(GreedyState, ask=ask, tell=tell)
+register_learner(GreedyState, view=view, ask=ask, tell=tell, probability=probability)
 
 
 class CompiledGreedy(tc.Learner):
-    """The class around the kernels. The last three are what ask, tell and probabilities call, round by round."""
+    """The class around the kernels. The state's constants are given to `start`, K first, then room for the rest."""
 
     name = "greedy"
-    _view = staticmethod(view)
+    state_type = GreedyState
+    uses_horizon = False  # nothing in it is tuned by T, and nothing divided by a propensity
+    uses_propensity = False
 
     def __init__(
         self,
@@ -108,21 +110,7 @@ class CompiledGreedy(tc.Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self._start([self.n_arms], n_more=self.n_arms)
-
-    @staticmethod
-    def _ask(buffer: Vector) -> tuple[int, float, None, None, None]:
-        return (*ask(view(buffer)), None, None, None)  # a master would fill the last three
-
-    @staticmethod
-    def _tell(buffer: Vector, index: int, loss: float, propensity: float) -> int:
-        state = view(buffer)
-        tell(state, (index, propensity), loss)
-        return int(state.clock[0])
-
-    @staticmethod
-    def _probabilities(buffer: Vector, out: Vector) -> None:
-        out[:] = [probability(view(buffer), arm) for arm in range(out.size)]
+        self.start([self.n_arms], n_more=self.n_arms)
 
 
 # -- the race --------------------------------------------------------------------------------------------------------

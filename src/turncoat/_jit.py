@@ -9,9 +9,11 @@ Every kernel of the package is decorated here and nowhere else, for two reasons.
 That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
 them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
 
-`ask` and `tell`, `loss_of`, `mean_of`, `planted_of` and `see` are generic: they dispatch on the NamedTuple that holds a
-learner's state or an environment's fields. Compiled callers are specialised per pair of types, and that specialisation
-is what numba keeps on disk; with the JIT off the same functions dispatch on `type(...)` themselves.
+`view_of`, `ask`, `tell` and `write_probabilities`, `loss_of`, `mean_of`, `planted_of` and `see` are generic: they
+dispatch on the NamedTuple that holds a learner's state or an environment's fields. Compiled callers are specialised per
+pair of types, and that specialisation is what numba keeps on disk; with the JIT off the same functions dispatch on
+`type(...)` themselves. A closure is found on disk again if all it closes over are such NamedTuple classes, which numba
+knows by name; one over kernels never is.
 """
 
 from __future__ import annotations
@@ -80,10 +82,14 @@ def sweep(home: Path) -> None:
 CACHE = writable_cache()
 
 
+def _is_ours(owner: type) -> bool:
+    return owner.__module__.partition(".")[0] == PACKAGE.name
+
+
 def _is_foreign(kind: Any) -> bool:
     """Is this the type of a NamedTuple from outside the package, or does it hold one?"""
     owner = getattr(kind, "instance_class", None)
-    if owner is not None and owner.__module__.partition(".")[0] != PACKAGE.name:
+    if owner is not None and not _is_ours(owner):
         return True
     return isinstance(kind, numba.types.BaseTuple) and any(_is_foreign(part) for part in kind)
 
@@ -103,8 +109,12 @@ class _PackageCache(FunctionCache):  # type: ignore[misc]
 
 
 def _compile(function: Function, **flags: bool) -> Function:
-    kernel: Any = numba.njit(error_model="numpy", **flags)(function)
+    closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
     ours = PACKAGE in Path(function.__code__.co_filename).parents
+    ours = ours and all(isinstance(thing, type) and _is_ours(thing) for thing in closed_over)
+    for owner in closed_over if ours else ():  # an index of its own on disk: two processes may write at once
+        function.__qualname__ += f"-{owner.__module__}.{owner.__qualname__}"
+    kernel: Any = numba.njit(error_model="numpy", **flags)(function)
     if CACHE is None or not ours or kernel is function:  # it is the function itself when the JIT is off
         return kernel  # type: ignore[no-any-return]
     before = numba.config.CACHE_DIR
@@ -169,18 +179,45 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return value
 
 
+_VIEW: dict[type, Callable[..., Any]] = {}
 _ASK: dict[type, Callable[..., Any]] = {}
 _TELL: dict[type, Callable[..., Any]] = {}
+_WRITE_PROBABILITIES: dict[type, Callable[..., Any]] = {}
 _LOSS_OF: dict[type, Callable[..., Any]] = {}
 _MEAN_OF: dict[type, Callable[..., Any]] = {}
 _PLANTED_OF: dict[type, Callable[..., Any]] = {}
 _SEE: dict[type, Callable[..., Any]] = {}
 
 
-def register_learner(state: type, *, ask: Callable[..., Any], tell: Callable[..., Any]) -> None:
-    """Make `ask` and `tell` the rule of learners whose state is this NamedTuple."""
-    _ASK[state] = ask
-    _TELL[state] = tell
+def register_learner(
+    state: type,
+    *,
+    view: Callable[..., Any],
+    ask: Callable[..., Any],
+    tell: Callable[..., Any],
+    probability: Callable[..., Any] | None = None,
+    probabilities: Callable[..., Any] | None = None,
+) -> None:
+    """Make these kernels the rule of learners whose state is this NamedTuple.
+
+    `view(buffer)` names the parts of the buffer. `ask(state)` returns what was chosen, `(index, propensity)`, which
+    `tell(state, choice, loss)` is given back. The distribution it draws from is told arm by arm, `probability(state,
+    arm)`, or at once, `probabilities(state, out)`; a rule that cannot say it gives neither, and asks `(index, None)`.
+    """
+    _VIEW[state], _ASK[state], _TELL[state] = view, ask, tell
+    if probability is not None:
+        probabilities = _arm_by_arm(probability)
+    if probabilities is not None:
+        _WRITE_PROBABILITIES[state] = probabilities
+
+
+def _arm_by_arm(probability: Callable[..., Any]) -> Callable[..., Any]:
+    @jit_rule
+    def probabilities(state: Any, out: Any) -> None:
+        for arm in range(out.size):
+            out[arm] = probability(state, arm)
+
+    return probabilities
 
 
 def register_environment(
@@ -202,9 +239,24 @@ def register_environment(
     _SEE[game] = see or _nothing_seen
 
 
+def is_state(state: Any) -> bool:
+    """Has a learner been registered whose state is this NamedTuple?"""
+    return state in _VIEW
+
+
+def shows_probabilities(state: type) -> bool:
+    """Can learners whose state is this NamedTuple say what their next ask draws from?"""
+    return state in _WRITE_PROBABILITIES
+
+
 def is_game(game: Any) -> bool:
     """Has an environment been registered whose fields are such a NamedTuple?"""
     return type(game) in _LOSS_OF
+
+
+def view_of(state: type, buffer: Any) -> Any:
+    """The parts of a learner's buffer by name: the NamedTuple `state`, over this buffer."""
+    return _VIEW[state](buffer)
 
 
 def ask(state: Any) -> Any:
@@ -215,6 +267,11 @@ def ask(state: Any) -> Any:
 def tell(state: Any, choice: Any, loss: float) -> Any:
     """One update with the loss, in [0, 1], of an earlier choice."""
     return _TELL[type(state)](state, choice, loss)
+
+
+def write_probabilities(state: Any, out: Any) -> Any:
+    """The distribution over arms that the next ask draws from."""
+    return _WRITE_PROBABILITIES[type(state)](state, out)
 
 
 def loss_of(game: Any, t: int, arm: int) -> Any:
@@ -247,6 +304,12 @@ def _nothing_seen(game: Any, t: int, arm: int) -> None:
     pass
 
 
+@overload(view_of, jit_options=_INLINE, strict=False)
+def _overload_view_of(state: Any, buffer: Any) -> Any:
+    kernel = _VIEW[state.instance_class]
+    return lambda state, buffer: kernel(buffer)
+
+
 @overload(ask, jit_options=_INLINE, strict=False)
 def _overload_ask(state: Any) -> Any:
     kernel = _ASK[state.instance_class]
@@ -257,6 +320,12 @@ def _overload_ask(state: Any) -> Any:
 def _overload_tell(state: Any, choice: Any, loss: Any) -> Any:
     kernel = _TELL[state.instance_class]
     return lambda state, choice, loss: kernel(state, choice, loss)
+
+
+@overload(write_probabilities, jit_options=_INLINE, strict=False)
+def _overload_write_probabilities(state: Any, out: Any) -> Any:
+    kernel = _WRITE_PROBABILITIES[state.instance_class]
+    return lambda state, out: kernel(state, out)
 
 
 @overload(loss_of, jit_options=_INLINE, strict=False)

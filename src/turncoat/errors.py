@@ -42,6 +42,10 @@ class ObserveError(TurncoatError, TypeError):
     """This learner cannot learn from a round decided elsewhere."""
 
 
+class PropensityError(TurncoatError, TypeError):
+    """This learner cannot say how probable its choices are."""
+
+
 class StateError(TurncoatError, ValueError):
     """A saved state is damaged, of another kind, or from a newer version."""
 

@@ -21,12 +21,13 @@ class Decision(NamedTuple):
     """What a learner decided, and all that its update will need: small, immutable, serialisable.
 
     `propensity` is the probability with which this arm was served, over everything the learner did at random
-    (for a master: summed over its bases). The three fields after it are filled by masters only.
+    (for a master: summed over its bases); None if the learner cannot say. The three fields after it are filled by
+    masters only.
     """
 
     arm: Label
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
-    propensity: float
+    propensity: float | None
     base: int | None
     master_probability: float | None
     base_probability: float | None
@@ -48,11 +49,8 @@ class Decision(NamedTuple):
         problem = _problem(decision)
         if problem:
             raise DecisionError(f"{values!r} is not a decision: {problem}")
-        decision = decision._replace(propensity=float(decision.propensity))
-        if decision.master_probability is None or decision.base_probability is None:
-            return decision
-        p_master, p_base = float(decision.master_probability), float(decision.base_probability)
-        return decision._replace(master_probability=p_master, base_probability=p_base)
+        q, p_master, p_base = (None if p is None else float(p) for p in _probabilities(decision))
+        return decision._replace(propensity=q, master_probability=p_master, base_probability=p_base)
 
 
 def _problem(decision: Decision) -> str:
@@ -68,8 +66,13 @@ def _problem(decision: Decision) -> str:
         return "base, master_probability and base_probability come together or not at all"
     if decision.base is not None and (type(decision.base) is not int or decision.base < 0):
         return "base must be a whole number of at least 0"
-    given = (decision.propensity, *(() if decision.base is None else extra[1:]))
-    for probability in given:
-        if not isinstance(probability, int | float) or isinstance(probability, bool) or not 0.0 < probability <= 1.0:
-            return f"{probability!r} is not a probability above 0 and at most 1"
+    if decision.base is not None and decision.propensity is None:
+        return "where there is a base, there is a propensity"
+    for p in _probabilities(decision):
+        if p is not None and (not isinstance(p, int | float) or isinstance(p, bool) or not 0.0 < p <= 1.0):
+            return f"{p!r} is not a probability above 0 and at most 1"
     return ""
+
+
+def _probabilities(decision: Decision) -> tuple[float | None, ...]:
+    return decision.propensity, decision.master_probability, decision.base_probability

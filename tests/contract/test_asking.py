@@ -230,6 +230,7 @@ def test_a_single_arm_and_the_smallest_horizons(make: Maker, horizon: int, K: in
         learner = make(K, horizon, seed=1)
         for _ in range(horizon + 2):
             decision = learner.ask()
+            assert decision.propensity is not None
             assert 0 <= decision.index < K and 0.0 < decision.propensity <= 1.0
             learner.tell(decision, loss=loss)
             assert learner.probabilities().sum() == pytest.approx(1.0, abs=1e-12)

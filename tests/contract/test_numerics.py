@@ -44,7 +44,8 @@ def check(learner: tc.Learner) -> None:
     served = learner.probabilities()
     assert np.isfinite(served).all() and (served >= 0.0).all()
     assert served.sum() == pytest.approx(1.0, abs=1e-9)
-    assert 0.0 < learner.ask().propensity <= 1.0
+    propensity = learner.ask().propensity
+    assert propensity is not None and 0.0 < propensity <= 1.0
 
 
 def play_for(learner: tc.Learner, losses: Matrix, n_rounds: int) -> None:

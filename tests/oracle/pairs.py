@@ -74,10 +74,8 @@ PAIRS: dict[str, Pair] = {**SINGLES, **MASTERS}
 
 def draw(learner: Learner) -> Round:
     """What the learner would play now, its loss still unknown."""
-    choice = learner._ask(learner._buffer)
-    if len(choice) == 2:
-        return Round(choice[0], None, None, None, choice[1], np.nan)
-    a, q, base, p_master, p_base = choice
+    a, q, base, p_master, p_base = learner._ask(learner._buffer)
+    assert q is not None
     return Round(a, base, p_master, p_base, q, np.nan)
 
 

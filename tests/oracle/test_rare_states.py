@@ -19,7 +19,7 @@ def test_a_draw_of_exactly_0_that_meets_a_vanished_arm() -> None:
     state = learner.state()
     by_hand = tc.restore(state)
     decision = by_hand.ask()
-    assert decision.index == 0 and decision.propensity > 0.0
+    assert decision.index == 0 and decision.propensity is not None and decision.propensity > 0.0
     by_hand.tell(decision, loss=0.0)
     tc.play(learner, np.zeros((1, 3)))
     for probabilities in (by_hand.probabilities(), learner.probabilities()):

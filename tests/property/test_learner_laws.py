@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.naive.driver import PATTERNS, Round
 from tests.oracle.pairs import MASTERS, PAIRS, SINGLES, draw, feed, record
 from turncoat.learners import AdaptiveMasterBase, ClippedOMD, Exp3, Exp3S, Learner, MasterBase
-from turncoat.learners.learner import HEAD
+from turncoat.learners.flat import HEAD
 
 pytestmark = pytest.mark.jit_off
 

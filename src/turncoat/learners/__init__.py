@@ -7,13 +7,13 @@ from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3s import Exp3S
-from turncoat.learners.learner import CLOCK, HEAD, Learner
+from turncoat.learners.flat import HEAD, clock_of, rng_of
+from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.uniform import Uniform
 
 __all__ = [
-    "CLOCK",
     "HEAD",
     "LEARNERS",
     "AdaptiveMasterBase",
@@ -23,7 +23,9 @@ __all__ = [
     "Learner",
     "MasterBase",
     "Uniform",
+    "clock_of",
     "jit_rule",
     "register_learner",
     "restore",
+    "rng_of",
 ]

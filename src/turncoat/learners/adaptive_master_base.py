@@ -35,20 +35,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from turncoat import paper
-from turncoat._jit import borrow, jit, jit_rule, register_learner
-from turncoat.learners.bases import Bases, mixture, view_bases
+from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.bases import Bases, view_bases
 from turncoat.learners.estimate import importance_weighted
+from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_word
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Served
+from turncoat.learners.learner import Facts
 from turncoat.learners.master import (
     Choice,
     Feedback,
     Master,
     Projection,
     choose,
-    is_possible,
     learn_own,
     learn_shared,
+    marginal,
     soften,
 )
 from turncoat.mirror.log_barrier import step_dense, step_one_hot
@@ -83,8 +84,8 @@ def view(buffer: Vector) -> AdaptiveMasterBaseState:
     mixing = buffer[HEAD + 3] == 1.0
     vectors = buffer[HEAD + N_NUMBERS :]
     return AdaptiveMasterBaseState(
-        buffer[:CLOCK].view(np.uint64),
-        buffer[CLOCK:HEAD].view(np.int64),
+        rng_of(buffer),
+        clock_of(buffer),
         buffer[HEAD + 2] == 1.0,
         buffer[HEAD + 4],
         buffer[HEAD + 6],
@@ -138,34 +139,7 @@ def adapt(state: AdaptiveMasterBaseState, h: int) -> None:
         state.xi[h] = state.first[h] / math.sqrt(state.rho[h])  # (4)
 
 
-@jit
-def ask_flat(buffer: Vector) -> Served:
-    """`ask` on the buffer itself, with the marginal: (index, q, base, p(base), p_base(index))."""
-    state = view(borrow(buffer))
-    arm, h, p_h, p_arm, q = ask(state)
-    return arm, q if state.shared else mixture(state.bases, state.p, arm), h, p_h, p_arm
-
-
-@jit
-def tell_flat(buffer: Vector, index: int, loss: float, q: float, h: int, p_h: float, p_arm: float) -> int:
-    """`tell` on the buffer itself: the new clock, or -1 for a choice that cannot be."""
-    state = view(borrow(buffer))
-    choice = (index, h, p_h, p_arm, q)
-    if not is_possible(state, choice):
-        return -1
-    tell(state, choice, loss)
-    return int(state.clock[0])
-
-
-@jit
-def probabilities_flat(buffer: Vector, out: Vector) -> None:
-    """The distribution the next ask draws from."""
-    state = view(borrow(buffer))
-    for arm in range(state.bases.K):
-        out[arm] = mixture(state.bases, state.p, arm)
-
-
-register_learner(AdaptiveMasterBaseState, ask=ask, tell=tell)
+register_learner(AdaptiveMasterBaseState, view=view, ask=ask, tell=tell, probability=marginal)
 
 
 class AdaptiveMasterBase(Master):
@@ -181,10 +155,7 @@ class AdaptiveMasterBase(Master):
     name = "adaptive-master-base"
     facts = Facts("needed", "unknown", "SK√T, or S√(KT)", "H + log K")
     options = ("feedback", "projection", "rate")
-    _view = staticmethod(view)
-    _ask = staticmethod(ask_flat)
-    _tell = staticmethod(tell_flat)
-    _probabilities = staticmethod(probabilities_flat)
+    state_type = AdaptiveMasterBaseState
 
     def __init__(
         self,

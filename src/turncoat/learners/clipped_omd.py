@@ -27,13 +27,12 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from turncoat import paper
-from turncoat._jit import borrow, jit, jit_rule, register_learner
-from turncoat.learners.estimate import importance_weighted, is_probability
+from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.estimate import importance_weighted
+from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_switches
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
+from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.entropy import step_one_hot_tree
 from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.rng import uniform
@@ -60,13 +59,19 @@ class ClippedOMDState(NamedTuple):
 def view(buffer: Vector) -> ClippedOMDState:
     """Name the parts of the buffer."""
     return ClippedOMDState(
-        buffer[:CLOCK].view(np.uint64),
-        buffer[CLOCK:HEAD].view(np.int64),
+        rng_of(buffer),
+        clock_of(buffer),
         int(buffer[HEAD]),
         buffer[HEAD + 1],
         buffer[HEAD + 2],
         buffer[HEAD + 3 :],
     )
+
+
+@jit_rule
+def probability(state: ClippedOMDState, arm: int) -> float:
+    """p(arm)."""
+    return float(state.tree[arm]) / total(state.tree, state.K)
 
 
 @jit_rule
@@ -87,33 +92,7 @@ def tell(state: ClippedOMDState, choice: tuple[int, float], loss: float) -> None
         step_one_hot_tree(state.tree, state.K, arm, x, state.beta)  # (1)
 
 
-@jit
-def ask_flat(buffer: Vector) -> Served:
-    """`ask` on the buffer itself: (index, probability), and no base."""
-    arm, served = ask(view(borrow(buffer)))
-    return arm, served, None, None, None
-
-
-@jit
-def tell_flat(buffer: Vector, index: int, loss: float, propensity: float) -> int:
-    """`tell` on the buffer itself: the new clock, or -1 for a choice that cannot be."""
-    state = view(borrow(buffer))
-    if not (0 <= index < state.K and is_probability(propensity)):
-        return -1
-    tell(state, (index, propensity), loss)
-    return int(state.clock[0])
-
-
-@jit
-def probabilities_flat(buffer: Vector, out: Vector) -> None:
-    """The distribution the next ask draws from."""
-    state = view(borrow(buffer))
-    weight = total(state.tree, state.K)
-    for arm in range(state.K):
-        out[arm] = state.tree[arm] / weight
-
-
-register_learner(ClippedOMDState, ask=ask, tell=tell)
+register_learner(ClippedOMDState, view=view, ask=ask, tell=tell, probability=probability)
 
 
 class ClippedOMD(Learner):
@@ -127,10 +106,7 @@ class ClippedOMD(Learner):
     name = "clipped-omd"
     facts = Facts("needed", "wanted", "√(SKT), or S√(KT)", "log K")
     options = ("n_switches",)
-    _view = staticmethod(view)
-    _ask = staticmethod(ask_flat)
-    _tell = staticmethod(tell_flat)
-    _probabilities = staticmethod(probabilities_flat)
+    state_type = ClippedOMDState
 
     def __init__(
         self,
@@ -145,7 +121,7 @@ class ClippedOMD(Learner):
         K, T = self.n_arms, int(self.horizon or 1)
         self._n_switches = parse_switches(n_switches, T)
         xi = learning_rate(T, K, 1 if self._n_switches is None else self._n_switches)
-        self._start([K, xi, paper.base_floor(T, K)], n_more=tree_size(K))
+        self.start([K, xi, paper.base_floor(T, K)], n_more=tree_size(K))
         fill(self.view().tree, K, 1.0)
 
     @property

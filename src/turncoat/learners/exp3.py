@@ -34,12 +34,11 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-import numpy as np
-
-from turncoat._jit import borrow, jit, jit_rule, register_learner
-from turncoat.learners.estimate import importance_weighted, is_probability
+from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.estimate import importance_weighted
+from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_word
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
+from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.softmax import add, charge, weigh
 from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.rng import uniform
@@ -80,8 +79,8 @@ def view(buffer: Vector) -> Exp3State:
     K = int(buffer[HEAD])
     arrays = buffer[HEAD + 4 :]
     return Exp3State(
-        buffer[:CLOCK].view(np.uint64),
-        buffer[CLOCK:HEAD].view(np.int64),
+        rng_of(buffer),
+        clock_of(buffer),
         K,
         buffer[HEAD + 1] == 1.0,
         buffer[HEAD + 2],
@@ -125,32 +124,7 @@ def tell(state: Exp3State, choice: tuple[int, float], loss: float) -> None:
         weigh(state.scores, eta, state.tree, state.K)
 
 
-@jit
-def ask_flat(buffer: Vector) -> Served:
-    """`ask` on the buffer itself: (index, probability), and no base."""
-    arm, served = ask(view(borrow(buffer)))
-    return arm, served, None, None, None
-
-
-@jit
-def tell_flat(buffer: Vector, index: int, loss: float, propensity: float) -> int:
-    """`tell` on the buffer itself: the new clock, or -1 for a choice that cannot be."""
-    state = view(borrow(buffer))
-    if not (0 <= index < state.K and is_probability(propensity)):
-        return -1
-    tell(state, (index, propensity), loss)
-    return int(state.clock[0])
-
-
-@jit
-def probabilities_flat(buffer: Vector, out: Vector) -> None:
-    """The distribution the next ask draws from."""
-    state = view(borrow(buffer))
-    for arm in range(state.K):
-        out[arm] = probability(state, arm)
-
-
-register_learner(Exp3State, ask=ask, tell=tell)
+register_learner(Exp3State, view=view, ask=ask, tell=tell, probability=probability)
 
 
 class Exp3(Learner):
@@ -164,10 +138,8 @@ class Exp3(Learner):
     name = "exp3"
     facts = Facts("optional", "S = 0 only", "√(KT)", "log K")
     options = ("form",)
-    _view = staticmethod(view)
-    _ask = staticmethod(ask_flat)
-    _tell = staticmethod(tell_flat)
-    _probabilities = staticmethod(probabilities_flat)
+    state_type = Exp3State
+    signed = ("scores",)
 
     def __init__(
         self,
@@ -185,7 +157,7 @@ class Exp3(Learner):
         K, T = self.n_arms, self.horizon
         eta = loss_rate(T, K) if form == "loss" and T is not None else 0.0
         gamma = gain_exploration(T, K) if form == "gain" and T is not None else 0.0
-        self._start([K, form == "gain", eta, gamma], n_more=2 * K + tree_size(K))
+        self.start([K, form == "gain", eta, gamma], n_more=2 * K + tree_size(K))
         fill(self.view().tree, K, 1.0)
 
     @property

@@ -32,12 +32,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from turncoat._jit import borrow, jit, jit_rule, register_learner
-from turncoat.learners.estimate import importance_weighted, is_probability
+from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.estimate import importance_weighted
+from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_switches
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
+from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.entropy import LARGEST_TOTAL, rescale
 from turncoat.mirror.tree import find, set_leaf, total, tree_size
 from turncoat.rng import uniform
@@ -74,8 +73,8 @@ class Exp3SState(NamedTuple):
 def view(buffer: Vector) -> Exp3SState:
     """Name the parts of the buffer."""
     return Exp3SState(
-        buffer[:CLOCK].view(np.uint64),
-        buffer[CLOCK:HEAD].view(np.int64),
+        rng_of(buffer),
+        clock_of(buffer),
         int(buffer[HEAD]),
         buffer[HEAD + 1],
         buffer[HEAD + 2],
@@ -122,32 +121,7 @@ def tell(state: Exp3SState, choice: tuple[int, float], loss: float) -> None:
         state.offset[0] /= W
 
 
-@jit
-def ask_flat(buffer: Vector) -> Served:
-    """`ask` on the buffer itself: (index, probability), and no base."""
-    arm, served = ask(view(borrow(buffer)))
-    return arm, served, None, None, None
-
-
-@jit
-def tell_flat(buffer: Vector, index: int, loss: float, propensity: float) -> int:
-    """`tell` on the buffer itself: the new clock, or -1 for a choice that cannot be."""
-    state = view(borrow(buffer))
-    if not (0 <= index < state.K and is_probability(propensity)):
-        return -1
-    tell(state, (index, propensity), loss)
-    return int(state.clock[0])
-
-
-@jit
-def probabilities_flat(buffer: Vector, out: Vector) -> None:
-    """The distribution the next ask draws from."""
-    state = view(borrow(buffer))
-    for arm in range(state.K):
-        out[arm] = probability(state, arm)
-
-
-register_learner(Exp3SState, ask=ask, tell=tell)
+register_learner(Exp3SState, view=view, ask=ask, tell=tell, probability=probability)
 
 
 class Exp3S(Learner):
@@ -161,10 +135,7 @@ class Exp3S(Learner):
     name = "exp3.s"
     facts = Facts("needed", "optional", "√(SKT), or S√(KT)", "log K")
     options = ("n_switches",)
-    _view = staticmethod(view)
-    _ask = staticmethod(ask_flat)
-    _tell = staticmethod(tell_flat)
-    _probabilities = staticmethod(probabilities_flat)
+    state_type = Exp3SState
 
     def __init__(
         self,
@@ -178,7 +149,7 @@ class Exp3S(Learner):
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
         self._n_switches = parse_switches(n_switches, T)
-        self._start([K, exploration(T, K, self._n_switches), sharing(T)], n_more=1 + tree_size(K))
+        self.start([K, exploration(T, K, self._n_switches), sharing(T)], n_more=1 + tree_size(K))
         self.view().offset[0] = 1.0
 
     @property

@@ -78,6 +78,16 @@ def parse_range(loss_range: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
+def parse_propensity(propensity: Any, *, needed: bool) -> float:
+    """The probability that a round was served with; 1 if it is not given and not needed."""
+    if propensity is None and not needed:
+        return 1.0
+    served = float(propensity) if is_number(propensity) and 0 < propensity <= 1 else 0.0
+    if served == 0.0:  # a fraction may be above 0 and yet no float
+        raise OptionError(f"propensity is {propensity!r}; accepted are numbers above 0 and at most 1")
+    return served
+
+
 def parse_word(name: str, word: str, words: Collection[str]) -> str:
     """One of the words an option knows."""
     if not isinstance(word, str) or word not in words:

@@ -2,7 +2,10 @@
 
 A learner's state is one flat buffer of float64. Its kernels build a NamedTuple of named views on that buffer (the
 learner's `view`) inside compiled code, which makes a call from Python cheap, and saving or copying a learner the
-copying of one array. Words 0–3 are the random numbers, word 4 the clock, which counts tells.
+copying of one array (flat.py).
+
+A learner's file has that NamedTuple, its `view`, `ask`, `tell` and `probability`, given to `register_learner`, and a
+class that names the NamedTuple as its `state_type` and lays out the buffer with `start`.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from turncoat._jit import is_state, shows_probabilities, view_of
 from turncoat._version import __version__
 from turncoat.errors import (
     DecisionError,
@@ -24,23 +28,19 @@ from turncoat.errors import (
     LossError,
     ObserveError,
     OptionError,
+    PropensityError,
     StateError,
 )
-from turncoat.learners.inputs import is_number, is_whole, parse_arms, parse_horizon, parse_range, unit_loss
+from turncoat.learners.flat import CLOCK, HEAD, Served, flat
+from turncoat.learners.inputs import is_whole, parse_arms, parse_horizon, parse_propensity, parse_range, unit_loss
 from turncoat.learners.saved import check_words, outstanding_ids, packed, problem, unpacked
 from turncoat.rng import N_WORDS, seed_words
 from turncoat.types import Decision, Label, Seed, Vector
-
-CLOCK = N_WORDS
-HEAD = CLOCK + 1  # where a learner's own numbers begin
 
 STATE_FORMAT = 1
 _MOST_BASES = 2**31  # far above any; what compiled code is handed must fit its integers
 
 _SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any damage worth the name
-
-# what an ask serves: index, propensity, and for masters the base, p(base) and p_base(index)
-Served: TypeAlias = tuple[int, float, int | None, float | None, float | None]
 
 _new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
 
@@ -60,12 +60,29 @@ class Learner:
     name: ClassVar[str]
     facts: ClassVar[Facts]
     options: ClassVar[tuple[str, ...]] = ()  # the constructor's own words, kept as attributes of the same name
+    state_type: ClassVar[type]  # the NamedTuple of its state, registered with its rule
+    signed: ClassVar[tuple[str, ...]] = ()  # fields of the state that may be negative; all must be finite
+    uses_horizon: ClassVar[bool] = True  # or there is nothing to warn of once it is behind
+    uses_propensity: ClassVar[bool] = True  # to learn; or `observe` can do without
 
-    _view: ClassVar[Callable[..., Any]]
-    _ask: ClassVar[Callable[..., Any]]
+    _ask: ClassVar[Callable[..., Served]]
     _tell: ClassVar[Callable[..., int]]
     _probabilities: ClassVar[Callable[..., None]]
     _has_bases: ClassVar[bool] = False  # a master's tell needs the base and its probabilities too
+    _says_propensity: ClassVar[bool]
+    _is_plain: ClassVar[bool]  # no base, but a propensity
+    _flat = staticmethod(flat)
+
+    def __init_subclass__(cls) -> None:
+        if "state_type" not in vars(cls):
+            return
+        if not is_state(cls.state_type):
+            raise OptionError(f"state_type is {cls.state_type!r}; accepted is a NamedTuple given to register_learner")
+        kernels = cls._flat(cls.state_type)
+        cls._ask, cls._tell = staticmethod(kernels.ask), staticmethod(kernels.tell)
+        cls._probabilities = staticmethod(kernels.probabilities)
+        cls._says_propensity = shows_probabilities(cls.state_type)
+        cls._is_plain = cls._says_propensity and not cls._has_bases
 
     def __init__(
         self,
@@ -75,7 +92,7 @@ class Learner:
         loss_range: Sequence[float],
         needed_by: str | None,
     ) -> None:
-        # Checks what all learners share (needed_by: who needs a horizon). A subclass then calls `_start`.
+        # Checks what all learners share (needed_by: who needs a horizon). A subclass then calls `start`.
         self._labels = parse_arms(arms)
         self._horizon = parse_horizon(horizon, needed_by=needed_by)
         self._low, self._high = parse_range(loss_range)
@@ -85,8 +102,11 @@ class Learner:
         self._next_id = 0
         self._outstanding: set[int] = set()
 
-    def _start(self, numbers: Sequence[float], n_more: int) -> None:
-        """Lay out the buffer: random words, clock, the learner's constants (K is the first), and `n_more` zeros."""
+    def start(self, numbers: Sequence[float], n_more: int) -> None:
+        """Lay out the buffer: random words, clock, constants (`numbers`, K is the first), and `n_more` zeros.
+
+        For constructors: it begins anew.
+        """
         self._buffer: Vector = np.zeros(HEAD + len(numbers) + n_more)
         self._buffer[:N_WORDS].view(np.uint64)[:] = self._words
         self._constants = slice(HEAD, HEAD + len(numbers))
@@ -95,7 +115,7 @@ class Learner:
 
     def _settle(self) -> None:
         """Fix what follows from the buffer: when to warn that the horizon is behind."""
-        horizon = math.inf if self.horizon is None else self.horizon
+        horizon = self.horizon if self.uses_horizon and self.horizon is not None else math.inf
         self._warn_after = horizon if self.n_told <= horizon else math.inf
 
     # -- what it is ---------------------------------------------------------------------------------------------
@@ -132,10 +152,13 @@ class Learner:
 
     def view(self) -> Any:
         """The state as a NamedTuple of named, live views: for looking at, and for compiled loops."""
-        return self._view(self._buffer)
+        return view_of(self.state_type, self._buffer)
 
     def probabilities(self) -> Vector:
         """The distribution over arms that the next `ask` draws from."""
+        if not self._says_propensity:
+            name = type(self).__name__
+            raise PropensityError(f"{name} has no probabilities to show: its rule has no closed form for them")
         served = np.empty(self.n_arms)
         self._probabilities(self._buffer, served)
         return served
@@ -152,17 +175,17 @@ class Learner:
 
     def ask(self) -> Decision:
         """Choose an arm. Tell what it cost later, in any order, or forget it."""
-        index, q, base, p_master, p_base = self._ask(self._buffer)
+        index, q, base, p_h, p_arm = self._ask(self._buffer)
         number = self._next_id
         self._next_id = number + 1
         self._outstanding.add(number)
-        return _new_decision(Decision, (self._labels[index], index, q, base, p_master, p_base, self._token, number))
+        return _new_decision(Decision, (self._labels[index], index, q, base, p_h, p_arm, self._token, number))
 
     def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
         """Learn what a decision cost: a loss, or a reward, inside `loss_range`. Each decision can be told once."""
         if decision.__class__ is not Decision:
             raise self._refusal(decision)
-        _, index, q, base, p_master, p_base, token, number = decision
+        _, index, q, base, p_h, p_arm, token, number = decision
         try:
             known = number in self._outstanding and token == self._token
         except TypeError:  # an id that cannot even be looked up
@@ -174,12 +197,14 @@ class Learner:
         elif not 0.0 <= loss <= 1.0:
             raise LossError(f"loss is {loss!r}; accepted are numbers from 0.0 to 1.0 (see loss_range)")
         clock = -1
-        if index.__class__ is int and -1 < index < len(self._labels) and isinstance(q, float):
-            if not self._has_bases:
-                clock = self._tell(self._buffer, index, loss, q) if base is None else -1
-            elif isinstance(base, int) and isinstance(p_master, float) and isinstance(p_base, float):
+        if index.__class__ is int and -1 < index < len(self._labels):
+            if self._is_plain:
+                clock = self._tell(self._buffer, index, loss, q) if isinstance(q, float) and base is None else -1
+            elif not self._has_bases:
+                clock = self._tell(self._buffer, index, loss, 1.0) if q is None and base is None else -1
+            elif isinstance(q, float) and isinstance(base, int) and isinstance(p_h, float) and isinstance(p_arm, float):
                 base = base if -1 < base < _MOST_BASES else _MOST_BASES  # which no learner has
-                clock = self._tell(self._buffer, index, loss, q, base, p_master, p_base)
+                clock = self._tell(self._buffer, index, loss, q, base, p_h, p_arm)
         if clock < 0:
             raise self._altered(decision)
         self._outstanding.discard(number)
@@ -189,12 +214,13 @@ class Learner:
     def observe(
         self, index: int, loss: float | None = None, propensity: float | None = None, *, reward: float | None = None
     ) -> None:
-        """Learn from a round decided elsewhere: arm index, its loss, and the probability it was served with."""
+        """Learn from a round decided elsewhere: arm index, its loss, and the probability it was served with.
+
+        Rules that do not divide by `propensity` can do without.
+        """
         if not is_whole(index) or not 0 <= index < self.n_arms:
             raise OptionError(f"index is {index!r}; accepted are whole numbers from 0 to {self.n_arms - 1}")
-        served = float(propensity) if is_number(propensity) and 0 < propensity <= 1 else 0.0  # type: ignore[operator, arg-type]
-        if served == 0.0:  # a fraction may be above 0 and yet no float
-            raise OptionError(f"propensity is {propensity!r}; accepted are numbers above 0 and at most 1")
+        served = parse_propensity(propensity, needed=self.uses_propensity)
         unit = unit_loss(loss, reward, self._low, self._high)
         clock = self._observe(int(index), unit, served)
         if clock > self._warn_after:
@@ -282,15 +308,19 @@ class Learner:
         if buffer.size != learner._buffer.size or not np.allclose(buffer[learner._constants], fresh, rtol=1e-9, atol=0):
             raise StateError(f"the state's buffer does not fit {cls.__name__} over {learner.n_arms} arms")
         learner._buffer = buffer
-        if wrong := problem(learner.view(), learner.n_arms):
+        if wrong := problem(learner.view(), learner.n_arms, cls.signed) or learner._damage():
             raise StateError(f"the state's buffer is damaged: {wrong}")
-        if not abs(learner.probabilities().sum() - 1.0) <= _SUM_TOLERANCE:
-            raise StateError("the state's buffer is damaged: its probabilities do not sum to 1")
         learner._token = state["token"]
         learner._next_id = int(state["next_id"])
         learner._outstanding = outstanding_ids(state)
         learner._settle()
         return learner
+
+    def _damage(self) -> str:
+        """What no learner of this kind can have written into its buffer; empty if there is nothing."""
+        if self._says_propensity and not abs(self.probabilities().sum() - 1.0) <= _SUM_TOLERANCE:
+            return "its probabilities do not sum to 1"
+        return ""
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, Any]]]:
         return type(self)._from_state, (self.state(),)

@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from turncoat import paper
-from turncoat._jit import jit, jit_rule
+from turncoat._jit import ask, borrow, jit, jit_rule, tell, view_of, write_probabilities
 from turncoat.learners.bases import bases_size, distributions, draw, mixture, probability, start, update
 from turncoat.learners.estimate import is_probability
+from turncoat.learners.flat import HEAD, Flat, Served
 from turncoat.learners.inputs import parse_word
 from turncoat.learners.learner import Learner
 from turncoat.rng import uniform
@@ -71,17 +72,42 @@ def soften(state: Any) -> None:
 
 
 @jit_rule
-def is_possible(state: Any, choice: Choice) -> bool:
-    """Can this learner have made this choice?"""
-    arm, h, p_h, p_arm, q = choice
-    inside = 0 <= arm < state.bases.K and 0 <= h < state.p.size
-    return inside and is_probability(p_h) and is_probability(p_arm) and is_probability(q)
+def marginal(state: Any, arm: int) -> float:
+    """q(arm): what a user is served, whichever base decides."""
+    return mixture(state.bases, state.p, arm)
+
+
+def flat_master(State: Any) -> Flat:
+    """The kernels of a master on its buffer; beside index and marginal, the base, p(base) and p_base(index)."""
+
+    @jit
+    def ask_flat(buffer: Vector) -> Served:
+        state = view_of(State, borrow(buffer))
+        arm, h, p_h, p_arm, q = ask(state)
+        return arm, q if state.shared else marginal(state, arm), h, p_h, p_arm
+
+    @jit
+    def tell_flat(buffer: Vector, index: int, loss: float, q: float, h: int, p_h: float, p_arm: float) -> int:
+        state = view_of(State, borrow(buffer))
+        inside = 0 <= index < buffer[HEAD] and 0 <= h < state.p.size
+        if not (inside and is_probability(p_h) and is_probability(p_arm) and is_probability(q)):
+            return -1
+        tell(state, (index, h, p_h, p_arm, q), loss)
+        return int(state.clock[0])
+
+    @jit
+    def probabilities_flat(buffer: Vector, out: Vector) -> None:
+        write_probabilities(view_of(State, borrow(buffer)), borrow(out))
+
+    return Flat(ask_flat, tell_flat, probabilities_flat)
 
 
 class Master(Learner):
     """A learner that chooses among bases, each tuned to a candidate number of switches."""
 
+    signed = ("scores",)
     _has_bases = True
+    _flat = staticmethod(flat_master)
 
     def __init__(
         self,
@@ -102,7 +128,7 @@ class Master(Learner):
         """Lay out the buffer, master and bases uniform; the view, whose rates are still to be set."""
         K, H = self.n_arms, len(self._candidates)
         shared, mixing = self.feedback == "shared", self.projection == "mixing"
-        self._start([K, H, shared, mixing, *numbers], n_more=n_vectors * H + bases_size(H, K, mixing))
+        self.start([K, H, shared, mixing, *numbers], n_more=n_vectors * H + bases_size(H, K, mixing))
         state = self.view()
         state.inner[:] = 1.0 / H
         state.p[:] = 1.0 / H

@@ -31,23 +31,22 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from turncoat import paper
-from turncoat._jit import borrow, jit, jit_rule, register_learner
+from turncoat._jit import jit_rule, register_learner
 from turncoat.errors import TuningWarning
-from turncoat.learners.bases import Bases, mixture, view_bases
+from turncoat.learners.bases import Bases, view_bases
 from turncoat.learners.estimate import importance_weighted
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Served
+from turncoat.learners.flat import HEAD, clock_of, rng_of
+from turncoat.learners.learner import Facts
 from turncoat.learners.master import (
     Choice,
     Feedback,
     Master,
     Projection,
     choose,
-    is_possible,
     learn_own,
     learn_shared,
+    marginal,
     soften,
 )
 from turncoat.mirror.entropy import step_dense, step_one_hot
@@ -83,8 +82,8 @@ def view(buffer: Vector) -> MasterBaseState:
     mixing = buffer[HEAD + 3] == 1.0
     vectors = buffer[HEAD + N_NUMBERS :]
     return MasterBaseState(
-        buffer[:CLOCK].view(np.uint64),
-        buffer[CLOCK:HEAD].view(np.int64),
+        rng_of(buffer),
+        clock_of(buffer),
         buffer[HEAD + 2] == 1.0,
         buffer[HEAD + 4],
         vectors[:H],
@@ -145,34 +144,7 @@ def step_master_dense(state: MasterBaseState) -> None:
         step_dense(state.inner, state.charges, state.alpha)
 
 
-@jit
-def ask_flat(buffer: Vector) -> Served:
-    """`ask` on the buffer itself, with the marginal: (index, q, base, p(base), p_base(index))."""
-    state = view(borrow(buffer))
-    arm, h, p_h, p_arm, q = ask(state)
-    return arm, q if state.shared else mixture(state.bases, state.p, arm), h, p_h, p_arm
-
-
-@jit
-def tell_flat(buffer: Vector, index: int, loss: float, q: float, h: int, p_h: float, p_arm: float) -> int:
-    """`tell` on the buffer itself: the new clock, or -1 for a choice that cannot be."""
-    state = view(borrow(buffer))
-    choice = (index, h, p_h, p_arm, q)
-    if not is_possible(state, choice):
-        return -1
-    tell(state, choice, loss)
-    return int(state.clock[0])
-
-
-@jit
-def probabilities_flat(buffer: Vector, out: Vector) -> None:
-    """The distribution the next ask draws from."""
-    state = view(borrow(buffer))
-    for arm in range(state.bases.K):
-        out[arm] = mixture(state.bases, state.p, arm)
-
-
-register_learner(MasterBaseState, ask=ask, tell=tell)
+register_learner(MasterBaseState, view=view, ask=ask, tell=tell, probability=marginal)
 
 
 class MasterBase(Master):
@@ -187,10 +159,7 @@ class MasterBase(Master):
     name = "master-base"
     facts = Facts("needed", "unknown", "√S · K^⅓ · T^⅔", "H + log K")
     options = ("feedback", "projection")
-    _view = staticmethod(view)
-    _ask = staticmethod(ask_flat)
-    _tell = staticmethod(tell_flat)
-    _probabilities = staticmethod(probabilities_flat)
+    state_type = MasterBaseState
 
     def __init__(
         self,

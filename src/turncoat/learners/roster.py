@@ -20,7 +20,10 @@ LEARNERS: dict[str, type[Learner]] = {
 
 
 def restore(state: dict[str, Any]) -> Learner:
-    """The learner whose `state()` this is. It goes on identically: random numbers, outstanding decisions and all."""
+    """The learner whose `state()` this is. It goes on identically: random numbers, outstanding decisions and all.
+
+    It knows the learners of this package. One of your own is saved by pickle, which keeps the same state.
+    """
     if not isinstance(state, dict):
         hint = " (did you forget json.loads?)" if isinstance(state, str | bytes) else ""
         raise StateError(

@@ -66,7 +66,7 @@ def outstanding_ids(state: dict[str, Any]) -> set[int]:
     return ids
 
 
-def problem(view: Any, K: int) -> str:
+def problem(view: Any, K: int, signed: tuple[str, ...]) -> str:
     """What no learner can have written into its buffer; empty if there is nothing."""
     if not view.rng.any():
         return "the random words are all zero"
@@ -75,7 +75,7 @@ def problem(view: Any, K: int) -> str:
     for name, values in _numbers(view):
         if not np.isfinite(values).all():
             return f"{name} holds a value that is not finite"
-        if name != "scores" and np.any(values < 0):
+        if name not in signed and np.any(values < 0):
             return f"{name} holds a negative value"
         if name in ("tree", "trees") and not all(_is_sum_tree(row, K) for row in np.atleast_2d(values)):
             return f"{name} holds sums that are not those of its leaves"

@@ -12,14 +12,12 @@ bandit problem", SIAM J. Comput. 32 (2002), played alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from turncoat._jit import borrow, jit, jit_rule, register_learner
-from turncoat.learners.learner import CLOCK, HEAD, Facts, Learner, Served
+from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.flat import HEAD, clock_of, rng_of
+from turncoat.learners.learner import Facts, Learner
 from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
@@ -35,13 +33,19 @@ class UniformState(NamedTuple):
 @jit_rule
 def view(buffer: Vector) -> UniformState:
     """Name the parts of the buffer."""
-    return UniformState(buffer[:CLOCK].view(np.uint64), buffer[CLOCK:HEAD].view(np.int64), int(buffer[HEAD]))
+    return UniformState(rng_of(buffer), clock_of(buffer), int(buffer[HEAD]))
+
+
+@jit_rule
+def probability(state: UniformState, arm: int) -> float:
+    """p(arm)."""
+    return 1.0 / state.K
 
 
 @jit_rule
 def ask(state: UniformState) -> tuple[int, float]:
     """Draw an arm: (index, probability)."""
-    return min(int(uniform(state.rng) * state.K), state.K - 1), 1.0 / state.K
+    return min(int(uniform(state.rng) * state.K), state.K - 1), probability(state, 0)
 
 
 @jit_rule
@@ -50,31 +54,7 @@ def tell(state: UniformState, choice: tuple[int, float], loss: float) -> None:
     state.clock[0] += 1
 
 
-@jit
-def ask_flat(buffer: Vector) -> Served:
-    """`ask` on the buffer itself: (index, probability), and no base."""
-    arm, served = ask(view(borrow(buffer)))
-    return arm, served, None, None, None
-
-
-@jit
-def tell_flat(buffer: Vector, index: int, loss: float, propensity: float) -> int:
-    """`tell` on the buffer itself: the new clock, or -1 for a choice that cannot be."""
-    state = view(borrow(buffer))
-    if not 0 <= index < state.K:
-        return -1
-    tell(state, (index, propensity), loss)
-    return int(state.clock[0])
-
-
-@jit
-def probabilities_flat(buffer: Vector, out: Vector) -> None:
-    """The distribution the next ask draws from."""
-    for arm in range(out.size):
-        out[arm] = 1.0 / out.size
-
-
-register_learner(UniformState, ask=ask, tell=tell)
+register_learner(UniformState, view=view, ask=ask, tell=tell, probability=probability)
 
 
 class Uniform(Learner):
@@ -86,10 +66,9 @@ class Uniform(Learner):
 
     name = "uniform"
     facts = Facts("unused", "unused", "none", "1")
-    _view = staticmethod(view)
-    _ask = staticmethod(ask_flat)
-    _tell = staticmethod(tell_flat)
-    _probabilities = staticmethod(probabilities_flat)
+    state_type = UniformState
+    uses_horizon = False
+    uses_propensity = False
 
     def __init__(
         self,
@@ -100,7 +79,4 @@ class Uniform(Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self._start([self.n_arms], n_more=0)
-
-    def _settle(self) -> None:
-        self._warn_after = math.inf  # nothing in it depends on the horizon
+        self.start([self.n_arms], n_more=0)
