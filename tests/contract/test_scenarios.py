@@ -63,7 +63,7 @@ def test_unknown_names_list_the_near_ones() -> None:
         scenario("flip/4", 100)
     with pytest.raises(OptionError, match=r"no scenario 'peicewise/10'; near it are .*piecewise/10\b"):
         scenario("peicewise/10", 100)
-    with pytest.raises(OptionError, match=r"no scenario 'xyzzy'; accepted are stationary/0, flip/3, .*adaptive/20$"):
+    with pytest.raises(OptionError, match=r"'xyzzy'; accepted are 'stationary/0', 'flip/3', .*'adaptive/20'$"):
         scenario("xyzzy", 100)
     with pytest.raises(OptionError, match="no suite 'papers'; near it are 'paper"):
         suite("papers")
