@@ -221,6 +221,24 @@ def test_a_damaged_manifest_is_refused_and_mended(folder: Path) -> None:
         tc.Result.load(folder)
 
 
+def test_what_is_not_the_races_own_is_left_alone(tmp_path: Path) -> None:
+    """Sweeping up once took every *.tmp in the folder, and a manifest.json of anybody's was written over."""
+    (tmp_path / "cells").mkdir()
+    ours = [tmp_path / "manifest.json.0a1b2c3d.tmp", tmp_path / "cells" / "ab.npz.0a1b2c3d.tmp"]
+    theirs = [tmp_path / "notes.tmp", tmp_path / "cells" / "notes.tmp", tmp_path / "folder.tmp"]
+    theirs[-1].mkdir()
+    for file in ours + theirs[:-1]:
+        file.write_text("half a page")
+    assert played({"exp3": tc.Exp3}, tmp_path)[1] == 2
+    assert not any(file.exists() for file in ours) and all(file.exists() for file in theirs)
+    foreign = tmp_path / "web" / "manifest.json"
+    foreign.parent.mkdir()
+    foreign.write_text('{"name": "a web page"}')
+    with pytest.raises(RaceError, match=r"web/manifest.json' was not written by a race"):
+        played({"exp3": tc.Exp3}, foreign.parent)
+    assert [foreign.read_text()] == [file.read_text() for file in foreign.parent.iterdir()]
+
+
 # -- no room ------------------------------------------------------------------------------------------------------
 
 

@@ -71,6 +71,17 @@ def read_manifest(folder: Path) -> Manifest:
     return Manifest(names, content["about"], cells, {GroundAt(*at): key for *at, key in content["grounds"]})
 
 
+def refuse_foreign(folder: Path) -> None:
+    """Refuse a folder whose manifest.json is somebody else's and whole: writing a race there would destroy it."""
+    file = folder / MANIFEST
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # there is none, or it is damaged: then a race writes it anew
+        return
+    if isinstance(content, dict) and "sha256" not in content:
+        raise RaceError(f"{str(file)!r} was not written by a race; accepted is a folder without such a file")
+
+
 def _damaged(file: Path, why: str) -> RaceError:
     return RaceError(f"{str(file)!r} is damaged ({why}); race again with the same folder to mend it")
 

@@ -21,7 +21,7 @@ from turncoat.errors import RaceError
 from turncoat.race.cell import Cell
 from turncoat.race.files import TEMPORARY, load_record, save_record, write_whole
 from turncoat.race.ground import Ground
-from turncoat.race.manifest import MANIFEST, cell_file, ground_file, manifest_text
+from turncoat.race.manifest import MANIFEST, cell_file, ground_file, manifest_text, refuse_foreign
 from turncoat.race.plan import CellAt, GroundAt, Plan
 
 
@@ -85,8 +85,8 @@ class Store(Memory):
     def begin(self) -> None:
         """Sweep up after a race that was killed, and write the manifest."""
         with self._writing():
-            for folder in (self.folder, self.folder / "cells", self.folder / "grounds"):
-                for left in folder.glob(f"*{TEMPORARY}"):
+            for ours in (MANIFEST, "cells/*.npz", "grounds/*.npz"):  # whatever else is in the folder is the user's
+                for left in self.folder.glob(f"{ours}.*{TEMPORARY}"):
                     left.unlink()
             text = manifest_text(self.plan, self.cell_keys, self.ground_keys)
             write_whole(self.folder / MANIFEST, text.encode())
@@ -122,6 +122,7 @@ def open_store(folder: str | Path | None, plan: Plan) -> Iterator[Memory]:
         yield Memory()
         return
     path = Path(folder)
+    refuse_foreign(path)
     try:
         for part in ("cells", "grounds"):
             (path / part).mkdir(parents=True, exist_ok=True)
