@@ -2,21 +2,20 @@
 
 A cell is known by its learner's first state, the environment's fields, horizon, seed and the package's sources; not by
 what the learner is called. A ground is known by the environment's fields, its checkpoints and its comparator.
-What comes from outside the package is also known by the file it was written in.
+What comes from outside the package is also known by how it was written: see `written.py`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import pickle
-from pathlib import Path
+import reprlib
 from typing import Any
 
-from turncoat._jit import PACKAGE
 from turncoat.environments import Environment
 from turncoat.errors import OptionError
+from turncoat.race.written import written
 
 _PASSING = ("token", "turncoat")  # of a learner's state: what says nothing about how it plays
 
@@ -29,15 +28,25 @@ def key_of(parts: dict[str, Any]) -> str:
 
 def environment_parts(environment: Environment) -> dict[str, Any]:
     """What makes an environment the one it is."""
-    return {"fields": environment.fields(), "file": _file_hash(type(environment))}
+    fields = environment.fields()
+    for word, value in fields.items():
+        if not _is_plain({word: value}):
+            raise OptionError(
+                f"the field {word!r} of {environment!r} is {reprlib.repr(value)}; accepted are plain JSON values that "
+                "tell it from every other environment"
+            )
+    return {"fields": fields, "file": written(type(environment))}
 
 
 def learner_parts(name: str, learner: Any) -> dict[str, Any]:
     """What makes a learner the one it is before its first round: its state, or all of it where it cannot tell."""
     kind = type(learner)
-    parts = {"class": f"{kind.__module__}.{kind.__qualname__}", "file": _file_hash(kind)}
-    if callable(getattr(learner, "state", None)):
+    parts = {"class": f"{kind.__module__}.{kind.__qualname__}", "file": written(kind)}
+    try:
         state = learner.state()
+    except Exception:  # there is none, or it is something else of that name
+        state = None
+    if isinstance(state, dict) and _is_plain(state):
         return {**parts, "state": {word: state[word] for word in state if word not in _PASSING}}
     try:
         return {**parts, "pickle": hashlib.sha256(pickle.dumps(learner, protocol=4)).hexdigest()}
@@ -48,10 +57,10 @@ def learner_parts(name: str, learner: Any) -> dict[str, Any]:
         ) from problem
 
 
-def _file_hash(kind: type) -> str:
-    """A hash of the file a class of somebody else's was written in; ours are in the package's hash."""
+def _is_plain(value: Any) -> bool:
+    """Can it be written as JSON?"""
     try:
-        file = Path(inspect.getfile(kind)).resolve()
-        return "" if PACKAGE.resolve() in file.parents else hashlib.sha256(file.read_bytes()).hexdigest()
-    except (TypeError, OSError):  # typed in, or built in
-        return ""
+        json.dumps(value, allow_nan=False, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
