@@ -116,7 +116,11 @@ def _game(losses: Any) -> tuple[Any, int, int]:
 
 def bad_loss(losses: Any, game: Any, t: int, arm: int, low: float, high: float) -> LossError:
     """What to say of a loss outside the range, with its place."""
-    value = float(loss_of(game, t, arm))
+    return outside(losses, float(loss_of(game, t, arm)), t, arm, low, high)
+
+
+def outside(losses: Any, value: float, t: int, arm: int, low: float, high: float) -> LossError:
+    """The same where the value is known: an adaptive adversary would now say another one."""
     accepted = f"accepted are numbers from {low} to {high} (see loss_range)"
     if hasattr(losses, "game"):
         return LossError(f"the loss in round {t}, arm {arm} of {type(losses).__name__} is {value!r}; {accepted}")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from turncoat.environments import Environment, Table, scenario
+from turncoat.environments import Adaptive, Environment, Table, scenario
 from turncoat.errors import DecisionTypeError, LossError, OptionError
 from turncoat.race.cell import MOST_SHARES, Cell, play_cell
 from turncoat.race.checkpoints import Stopped, checkpoints
@@ -248,3 +248,19 @@ def test_a_loss_outside_the_range_is_named() -> None:
     game.game.losses[20, 0] = np.nan
     with pytest.raises(LossError, match=r"round 20, arm [01] of Table is (nan|1.5); accepted"):
         play_cell(tc.Uniform(2, seed=1), game, t)
+
+
+class Below(Adaptive):
+    """Arm 1 costs 0.7, and the arms that nobody plays less than nothing."""
+
+    def _start(self) -> None:
+        super()._start()
+        self.game = self.game._replace(low=-1.5)
+        self.game.counts[1], self.game.most[0] = 1, 1
+
+
+@pytest.mark.jit_off
+def test_an_adversarys_loss_outside_the_range_is_named_though_nobody_met_it() -> None:
+    """The losses of the arms not played went unseen into the comparator: below 0, they made regret out of nothing."""
+    with pytest.raises(LossError, match=r"round 0, arm 0 of Below is -\d.*; accepted are numbers from 0.0 to 1.0"):
+        play_cell(Always(3), Below(3, 50, noise=0.0), checkpoints(50))

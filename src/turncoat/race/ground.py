@@ -14,8 +14,8 @@ import numpy as np
 from turncoat._jit import borrow, jit_game, mean_of, planted_of
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
-from turncoat.play import bad_loss
 from turncoat.race.checkpoints import blocks
+from turncoat.race.witness import check_losses
 from turncoat.regret import Comparator
 from turncoat.regret.table import BLOCK_CELLS, BLOCK_VALUES
 from turncoat.types import Ints, Matrix, Vector
@@ -96,7 +96,7 @@ def lay_ground(
         if oblivious:
             losses = room[: stop - first]
             write_losses(environment.game, first, losses)
-            _check(environment, first, losses)
+            check_losses(environment, first, losses)
             comparator.advance(losses)
             if stop == t[row]:
                 best[row] = comparator.losses()
@@ -106,10 +106,3 @@ def lay_ground(
     n = int(walk.n_segments[0]) if walk.n_segments[0] <= MOST_SEGMENTS else 0
     n_switches = -1 if environment.n_switches is None else environment.n_switches
     return Ground(t, best, planted, n_switches, walk.starts[:n].copy(), walk.arms[:n].copy())
-
-
-def _check(environment: Environment, first: int, losses: Matrix) -> None:
-    """Refuse losses outside [0, 1]."""
-    if not (losses.min() >= 0.0 and losses.max() <= 1.0):  # NaN fails both
-        i, arm = np.argwhere(~((losses >= 0.0) & (losses <= 1.0)))[0]
-        raise bad_loss(environment, environment.game, first + int(i), int(arm), 0.0, 1.0)

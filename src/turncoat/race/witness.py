@@ -12,6 +12,7 @@ import numpy as np
 
 from turncoat._jit import borrow, jit_game, loss_of, see
 from turncoat.environments import Environment
+from turncoat.play import outside
 from turncoat.regret import Comparator
 from turncoat.types import Ints, Matrix
 
@@ -28,17 +29,25 @@ def write_met(game: Any, first: int, arms: Ints, out: Matrix) -> None:
         see(game, first + i, arms[i])
 
 
+def check_losses(environment: Environment, first: int, losses: Matrix) -> None:
+    """Refuse losses outside [0, 1], in the rounds from the first on."""
+    if losses.size and not (losses.min() >= 0.0 and losses.max() <= 1.0):  # NaN fails both
+        i, arm = np.argwhere(~((losses >= 0.0) & (losses <= 1.0)))[0]
+        raise outside(environment, float(losses[i, arm]), first + int(i), int(arm), 0.0, 1.0)
+
+
 class Witness:
     """Sees what an adversary does, and keeps the comparator up to date."""
 
     def __init__(self, environment: Environment, max_switches: int) -> None:
-        self.game = environment.fresh().game
+        self.environment = environment.fresh()
         self.max_switches = max_switches
         self.comparator = Comparator(environment.n_arms, max_switches)
         self.room = np.empty((WITNESSED, environment.n_arms))
 
     def see(self, first: int, arms: Ints) -> None:
-        """Go through the rounds in which these arms were played."""
+        """Go through the rounds in which these arms were played; what the other arms cost is looked at, too."""
         losses = self.room[: arms.size]
-        write_met(self.game, first, arms, losses)
+        write_met(self.environment.game, first, arms, losses)
+        check_losses(self.environment, first, losses)
         self.comparator.advance(losses)
