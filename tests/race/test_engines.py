@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +52,45 @@ def test_a_failure_in_another_process_is_told_with_its_place() -> None:
     with pytest.raises(ZeroDivisionError, match="own making") as failed:
         tc.race({"mine": Broken}, ["flip/3"], T, seeds=1, engine="processes", workers=1)
     assert "learner='mine'" in "".join(failed.value.__notes__)
+
+
+SCRIPT = """
+from typing import NamedTuple
+import turncoat as tc
+from turncoat.environments import Environment, jit_rule, register_environment
+
+class Game(NamedTuple):
+    cost: float
+
+@jit_rule
+def loss_of(game, t, arm):
+    return game.cost
+
+register_environment(Game, loss_of=loss_of)
+
+class Own(Environment):
+    name, n_arms, horizon, n_switches, game = "own", 2, 20, None, Game(0.5)
+
+class Leader:
+    def __init__(self, arms, horizon=None, *, seed=None): pass
+    def ask(self): return 0
+    def tell(self, arm, loss): pass
+
+for engine in ("threads", "processes"):
+    try:
+        print(tc.race({"leader": Leader}, [Own()], 20, seeds=1, engine=engine, workers=1))
+    except tc.errors.OptionError as problem:
+        print(problem)
+"""
+
+
+def test_a_rule_that_other_processes_cannot_know_is_named(tmp_path: Path) -> None:
+    """It was a KeyError from inside: a script's own rules are registered where it runs, and nowhere else."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    words = [sys.executable, "-W", "ignore", str(tmp_path / "script.py")]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[0].startswith("<Result: 1 of 1 cells")
+    assert said[1].startswith("the rule of Game was registered in the script itself, which other processes do not run;")
 
 
 class Suicidal(FollowTheLeader):

@@ -272,6 +272,9 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"workers": 0}, OptionError, "workers is 0"),
     ({"engine": "slurm"}, OptionError, "engine is 'slurm'; accepted are 'threads', 'processes' and 'dask://host:port'"),
     ({"engine": "dask://"}, OptionError, "engine is 'dask://'"),
+    ({"engine": "dask://somewhere"}, OptionError, "accepted are .* and 'dask://host:port'"),  # was a ValueError
+    ({"engine": "dask://somewhere:else"}, OptionError, "accepted are .* and 'dask://host:port'"),
+    ({"engine": "dask://[::1:8786"}, OptionError, "accepted are .* and 'dask://host:port'"),
 ]
 
 

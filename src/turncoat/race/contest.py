@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from turncoat.environments import Environment
 from turncoat.race.cell import Cell
-from turncoat.race.engines import CellJob, GroundJob, Job, do_all, parse_engine
+from turncoat.race.engines import CellJob, GroundJob, Job, check_sendable, do_all, parse_engine
 from turncoat.race.entries import Maker
 from turncoat.race.ground import Ground
 from turncoat.race.manifest import about
@@ -75,7 +75,10 @@ def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them 
     crew = parse_engine(engine, workers)
     with open_store(folder, plan) as store:
         missing = _Missing(plan, store)
-        warm_up(*missing.kinds(sent=engine != "threads"), on_compile)
+        kinds = missing.kinds(sent=engine != "threads")
+        if engine != "threads":
+            check_sendable([*kinds[0], *(game for _, game in kinds[1])], [learner for learner, _ in kinds[1]])
+        warm_up(*kinds, on_compile)
         result = Result(plan.names(), store.cells, store.grounds, about(plan))
         if missing.cells or missing.grounds:
             with crew() as at_work:

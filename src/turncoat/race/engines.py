@@ -7,6 +7,7 @@ when there is room for them, and results come back as they are finished; a worke
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from turncoat.environments import Environment
 from turncoat.environments.inputs import parse_whole
 from turncoat.errors import OptionError, RaceError
+from turncoat.learners import Learner
 from turncoat.packages import needed
 from turncoat.race.cell import Cell, play_cell
 from turncoat.race.ground import Ground, lay_ground
@@ -28,6 +30,7 @@ from turncoat.types import Ints
 MOST_WORKERS = 4096
 RETRIES = 10  # how many deaths of its workers a job survives on a cluster
 CONNECT_SECONDS = 20
+DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 
 class CellJob(NamedTuple):
@@ -131,6 +134,18 @@ def dask(address: str) -> Iterator[Crew]:
             executor.shutdown(wait=False)
 
 
+def check_sendable(environments: Iterable[Environment], learners: Iterable[Any]) -> None:
+    """Refuse what other processes could not play: rules are registered where their file is imported, and only there."""
+    rules = [environment.game for environment in environments]
+    rules += [learner.view() for learner in learners if isinstance(learner, Learner)]
+    for kind in map(type, rules):
+        if kind.__module__ == "__main__":
+            raise OptionError(
+                f"the rule of {kind.__name__} was registered in the script itself, which other processes do not run; "
+                "accepted there are rules from a module that is imported, and engine='threads' takes any"
+            )
+
+
 def parse_engine(engine: Any, workers: Any) -> Callable[[], Any]:
     """The crew that is meant, not yet at work."""
     if workers is None:
@@ -140,7 +155,7 @@ def parse_engine(engine: Any, workers: Any) -> Callable[[], Any]:
         return lambda: threads(workers)
     if engine == "processes":
         return lambda: processes(workers)
-    if isinstance(engine, str) and engine.startswith("dask://") and len(engine) > len("dask://"):
+    if isinstance(engine, str) and DASK.fullmatch(engine):
         return lambda: dask(engine)
     raise OptionError(f"engine is {engine!r}; accepted are 'threads', 'processes' and 'dask://host:port'")
 
