@@ -333,3 +333,24 @@ def test_paper_has_nothing_for_the_mouse(specs: Specs) -> None:
         text = str(still(spec))
         assert "tooltip" not in text and "'hover'" not in text
     assert "'hover'" in str(specs["regret"])
+
+
+def test_a_race_of_many_games_is_drawn(frames: Frames, looks: dict[str, Look]) -> None:
+    """Altair refuses more than 5,000 rows: nine learners, 32 games and 20 seeds have 5,760 times."""
+    assert frames.times is not None
+    times = frames.times.with_columns(pl.lit(list(range(5001))).alias("seed")).explode("seed").head(5001)
+    drawn = dict(draw_all(Frames(frames.games, frames.leaderboard, times=times), looks))
+    rows = [rows for figure, spec in drawn.items() if figure.name == "time" for rows in spec["datasets"].values()]
+    assert 5001 in map(len, rows)
+
+
+def test_a_learner_named_like_a_theorem_does_not_lend_it_its_colour(frames: Frames) -> None:
+    """Names beside a panel were told apart by what they say."""
+    name = {"exp3": "Theorem 1"}
+    board = frames.leaderboard.filter(pl.col("learner") == "exp3").with_columns(pl.col("learner").replace(name))
+    assert frames.frontier is not None
+    frontier = frames.frontier.filter(pl.col("learner") == "exp3").with_columns(pl.col("learner").replace(name))
+    drawn = dict(draw_all(Frames(frames.games, board, frontier=frontier), looks_of(["Theorem 1"])))
+    datasets = next(spec["datasets"] for figure, spec in drawn.items() if figure.name == "frontier")
+    named = [row["learner"] for rows in datasets.values() for row in rows if row.get("text") == "Theorem 1"]
+    assert set(named) == {"", "Theorem 1"}

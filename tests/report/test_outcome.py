@@ -72,3 +72,12 @@ def test_an_unfinished_race_is_drawn_as_far_as_it_went(result: tc.Result, tmp_pa
     assert frames.leaderboard["environment"].unique(maintain_order=True).to_list() == ["flip/3", "adaptive/5"]
     assert frames.leaderboard.filter(pl.col("low").is_not_null()).is_empty()
     assert half.report(tmp_path).exists()
+
+
+def test_the_switches_shown_are_those_of_the_first_seed(result: tc.Result) -> None:
+    """They were those of the ground that came last, which in threads is any."""
+    planted = {at: ground for at, ground in result.grounds.items() if ground.n_switches >= 0}
+    grounds = {**result.grounds, **{at: one._replace(n_switches=3 + at.seed) for at, one in planted.items()}}
+    for order in (sorted(grounds), sorted(grounds, reverse=True)):
+        mixed = tc.Result(result.names, result.cells, {at: grounds[at] for at in order}, result.about)
+        assert frames_of(mixed).games["n_switches"].to_list() == [3, None, None]

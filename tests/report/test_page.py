@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import struct
 import xml.etree.ElementTree as ET
@@ -15,6 +17,7 @@ import polars as pl
 import pytest
 
 from tests.report.sample import crowd
+from turncoat.errors import RaceError
 from turncoat.report import Frames, report
 from turncoat.report.figures import FIGURES
 from turncoat.report.looks import LIGHT
@@ -195,3 +198,38 @@ def test_a_report_can_be_written_again_and_leaves_no_halves(frames: Frames, tmp_
     first = report(few(frames), tmp_path / "new" / "folder").read_bytes()
     assert report(few(frames), tmp_path / "new" / "folder").read_bytes() == first
     assert not [file for file in tmp_path.rglob("*") if file.suffix == ".tmp"]
+
+
+def test_a_full_disk_is_told_in_plain_words_and_leaves_no_halves(
+    frames: Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a traceback, and the half that had found room stayed there."""
+    before = report(few(frames), tmp_path).read_bytes()
+    files = sorted(tmp_path.rglob("*"))
+    real = os.fsync
+    n_written = 0
+
+    def fsync(descriptor: int) -> None:
+        nonlocal n_written
+        n_written += 1
+        if n_written == 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(RaceError, match=r"the report cannot be written to '.*': No space left on device; the results"):
+        report(replace(few(frames), title="another"), tmp_path)
+    assert sorted(tmp_path.rglob("*")) == files and (tmp_path / "report.html").read_bytes() == before
+    monkeypatch.undo()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RaceError, match="Not a directory"):
+        report(few(frames), tmp_path / "file")
+
+
+def test_a_figure_of_an_earlier_race_does_not_stay(frames: Frames, tmp_path: Path) -> None:
+    """A race of one horizon has no growth: that of the race before would pass for its own."""
+    (tmp_path / "figures").mkdir()
+    for name in ("growth.svg", "growth.png", "growth.pdf", "mine.png"):
+        (tmp_path / "figures" / name).write_text("of another race")
+    report(few(frames), tmp_path)
+    assert not list((tmp_path / "figures").glob("growth.*")) and (tmp_path / "figures" / "mine.png").exists()

@@ -119,10 +119,10 @@ def draw_all(frames: Frames, looks: Mapping[str, Look]) -> list[tuple[Figure, di
     """Every figure that there is something to draw in, as a Vega-Lite specification.
 
     Altair checks every piece against its schema as it is made, which takes most of the time; here that is off, and the
-    tests check the whole.
+    tests check the whole. It also refuses more than 5,000 rows, which a large race has of times.
     """
     drawn = []
-    with debug_mode(False):
+    with debug_mode(False), alt.data_transformers.enable("default", max_rows=None):
         for figure in FIGURES:
             chart = figure.draw(frames, looks) if frames.has(figure.needs) else None
             if chart is not None:

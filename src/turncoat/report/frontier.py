@@ -67,8 +67,8 @@ def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks
     up = symlog_axis("regret", [*measured, *theory["bound"], T], constant)
     last = theory.filter(pl.col("S") == pl.col("S").max())
     ends = ends_of(data, "S", list(looks))
-    ends += [End(curve, curve, bound) for curve, bound in last.select("curve", "bound").iter_rows()]
-    ends.append(End("T", "T: no regret is larger", T))
+    ends += [End("", curve, bound) for curve, bound in last.select("curve", "bound").iter_rows()]
+    ends.append(End("", "T: no regret is larger", T))
     size = room_for(len(ends), SIZE)
     layers = [*_marks(T, S, across, up, size), *_theory(theory, across, up), *lines(data, across, up, looks, "S")]
     layers += names(ends, up, size, looks)

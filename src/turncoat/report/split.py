@@ -72,8 +72,8 @@ def _panel(
     total = (one["master_regret"] + one["base_regret"]).to_numpy().mean()
     ends = [
         End(learner, PARTS["master_regret"], mine["mean"][-1]),
-        End("base", PARTS["base_regret"], theirs["mean"][-1]),
-        End("both", SUM, total),
+        End("", PARTS["base_regret"], theirs["mean"][-1]),
+        End("", SUM, total),
     ]
     layers = [*_levels(total, up), *planted_mark(game["n_switches"], across)]
     layers += _base(theirs, across, up)

@@ -13,6 +13,7 @@ from turncoat.report.looks import FRONT, LIGHT, looks_of
 from turncoat.report.settle import settled_pdf, settled_svg
 
 PACKAGES = ("polars", "altair", "vl_convert")
+ENDINGS = ("svg", "png", "pdf")
 PIXELS = 2  # of a PNG, for one of the figure
 
 
@@ -23,7 +24,7 @@ def report(frames: Frames, folder: str | os.PathLike[str]) -> Path:
     """
     for package in PACKAGES:
         needed(package, "a report")
-    from turncoat.report.figures import draw_all, still
+    from turncoat.report.figures import FIGURES, draw_all, still
     from turncoat.report.page import page
 
     looks = looks_of(frames.learners())
@@ -37,10 +38,14 @@ def report(frames: Frames, folder: str | os.PathLike[str]) -> Path:
             for ending, content in pictures(still(spec)).items():
                 write_whole(home / "figures" / f"{figure.name}.{ending}", content)
         write_whole(home / "report.html", page(frames, looks, drawn, everyone).encode())
+        for figure in FIGURES:
+            if figure not in [one for one, _ in drawn]:  # but in the report that was here before
+                for ending in ENDINGS:
+                    (home / "figures" / f"{figure.name}.{ending}").unlink(missing_ok=True)
     except OSError as problem:
         raise RaceError(
-            f"the report cannot be written to {str(home)!r}: {problem.strerror or problem}; accepted is a folder that "
-            "can be made and written"
+            f"the report cannot be written to {str(home)!r}: {problem.strerror or problem}; the results themselves "
+            "are intact, and their report can be drawn again, there or elsewhere"
         ) from problem
     return home / "report.html"
 
@@ -51,7 +56,7 @@ def pictures(spec: dict[str, object]) -> dict[str, bytes]:
 
     svg = settled_svg(vl_convert.vegalite_to_svg(spec, config=LIGHT, vl_version=vega_lite_version()))
     png = vl_convert.svg_to_png(svg, scale=PIXELS)
-    return {"svg": svg.encode(), "png": png, "pdf": settled_pdf(vl_convert.svg_to_pdf(svg))}
+    return dict(zip(ENDINGS, (svg.encode(), png, settled_pdf(vl_convert.svg_to_pdf(svg))), strict=True))
 
 
 def vega_lite_version() -> str:
