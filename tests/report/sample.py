@@ -43,7 +43,7 @@ def crowd(frames: Frames, n: int) -> Frames:
     many: dict[str, pl.DataFrame] = {}
     for field in fields(frames):
         frame = getattr(frames, field.name)
-        if isinstance(frame, pl.DataFrame) and "learner" in frame.columns:
+        if isinstance(frame, pl.DataFrame) and "learner" in frame.columns and field.name != "overall":
             again = frame.with_columns(pl.col("learner").replace_strict(names)).explode("learner")
             again = again.filter(pl.col("learner").is_in(kept))
             if "regret" in again.columns:  # no two the same
@@ -52,4 +52,4 @@ def crowd(frames: Frames, n: int) -> Frames:
             many[field.name] = again
     place = pl.col("regret").rank("ordinal").over("environment").cast(pl.Int64)
     many["leaderboard"] = many["leaderboard"].with_columns(rank=place, rank_low=place, rank_high=place)
-    return replace(frames, **many)  # type: ignore[arg-type]
+    return replace(frames, overall=None, **many)  # type: ignore[arg-type]

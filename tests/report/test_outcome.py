@@ -46,6 +46,10 @@ def test_the_switches_are_those_of_the_first_seed_whoever_finished_first() -> No
         assert frames_of(shuffled).games["n_switches"].to_list() == switches[:1]
 
 
+def test_the_best_learner_is_the_terminals(result: tc.Result) -> None:
+    assert frames_of(result).learners() == result.overall()["learner"].to_list()
+
+
 def test_the_planted_paths_are_those_of_the_longest_games(result: tc.Result) -> None:
     planted = frames_of(result).planted
     assert planted is not None

@@ -12,6 +12,7 @@
     bounds       environment, learner, seed, theorem, candidate, bound, master_bound, base_bound
     times        environment, learner, seed, ns_per_round
     leaderboard  environment, learner, regret, low, high, rank, rank_low, rank_high, ns_per_round
+    overall      learner: all of them, best first
 
 Only `games` and `leaderboard` must be there; a figure whose frame is missing or empty is left out. Further columns are
 welcome and ignored. Rounds t are counts of rounds played, so the last one is the horizon.
@@ -40,6 +41,7 @@ COLUMNS = {
     "split": "environment learner seed t base candidate master_regret base_regret",
     "bounds": "environment learner seed theorem candidate bound master_bound base_bound",
     "times": "environment learner seed ns_per_round",
+    "overall": "learner",
 }
 
 
@@ -58,6 +60,7 @@ class Frames:
     split: pl.DataFrame | None = None
     bounds: pl.DataFrame | None = None
     times: pl.DataFrame | None = None
+    overall: pl.DataFrame | None = None
     title: str = "A race of bandits"
     about: Mapping[str, str] = field(default_factory=dict)  # machine, versions, seeds: shown as they are, in this order
 
@@ -89,7 +92,9 @@ class Frames:
         return list(dict.fromkeys(self.games["environment"].to_list()))
 
     def learners(self) -> list[str]:
-        """The learners, best first: by their mean rank over the environments, then by name."""
+        """The learners, best first: in the order of `overall`, or by their mean rank over the environments."""
+        if self.overall is not None:
+            return list(self.overall["learner"])
         ranks: dict[str, list[float]] = {}
         for row in self.leaderboard.iter_rows(named=True):
             ranks.setdefault(row["learner"], []).append(float(row["rank"]))

@@ -22,6 +22,7 @@ def frames_of(result: Result, title: str = "A race of bandits") -> Frames:
         split=result.split,
         bounds=result.bounds,
         times=result.times,
+        overall=result.overall(),
         title=title,
         about=result.about,
     )

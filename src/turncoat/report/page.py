@@ -123,7 +123,8 @@ def _table(frames: Frames, looks: Mapping[str, Look]) -> str:
     """The leaderboard: a row for each learner, best first, a column for each environment."""
     environments = frames.environments()
     board = {(row["environment"], row["learner"]): row for row in frames.leaderboard.iter_rows(named=True)}
-    took = dict(frames.leaderboard.group_by("learner").agg(pl.col("ns_per_round").median()).iter_rows())
+    games = frames.leaderboard if frames.times is None else frames.times
+    took = dict(games.group_by("learner").agg(pl.col("ns_per_round").median()).iter_rows())
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in environments)
     rows = []
     for i, learner in enumerate(looks):
