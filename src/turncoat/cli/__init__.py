@@ -9,7 +9,9 @@ def main() -> None:
     """Run the command line, or say what to install."""
     try:
         from turncoat.cli.commands import turncoat
+        from turncoat.cli.encoding import show_what_can_be_shown
 
+        show_what_can_be_shown()
         turncoat(prog_name="turncoat")
     except ModuleNotFoundError as missing:
         if missing.name and missing.name.startswith("turncoat"):

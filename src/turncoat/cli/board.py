@@ -74,7 +74,7 @@ def _fitting(columns: list[Column], room: int) -> list[list[Column]]:
 
 def _table(learners: list[str], columns: list[Column]) -> Table:
     table = plain_table(GAP)
-    table.add_column("learner", no_wrap=True)
+    table.add_column("learner", overflow="fold")  # where there is too little room, names give way
     for column in columns:
         table.add_column(column.head, justify="right", no_wrap=True)
     for learner in learners:

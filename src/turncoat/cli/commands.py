@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from turncoat.cli import options
 from turncoat.cli.numbers import whole_numbers
 from turncoat.cli.table_commands import regret, replay
 from turncoat.errors import TurncoatError
+
+STOPPED = 130  # how commands end that Ctrl-C has stopped
 
 
 class Plainly(click.Group):
@@ -26,6 +29,13 @@ class Plainly(click.Group):
         try:
             return super().invoke(context)
         except (TurncoatError, MemoryError) as problem:
+            raise click.ClickException(str(problem) or "there is not enough memory") from problem
+        except KeyboardInterrupt as stop:
+            click.echo(f"stopped; {stop}" if str(stop) else "stopped", err=True)
+            context.exit(STOPPED)
+        except OSError as problem:
+            if problem.errno == errno.EPIPE:  # whoever read has seen enough
+                raise
             raise click.ClickException(str(problem)) from problem
 
 

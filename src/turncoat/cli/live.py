@@ -29,8 +29,17 @@ def watched_race(
     watch = _Screen(console) if console.is_terminal else _Lines(console)
     with warnings.catch_warnings(record=True) as noted, watch:
         warnings.simplefilter("always", TurncoatWarning)
-        result = race(learners, environments, horizon, **words, on_compile=watch.compiled, on_progress=watch.raced)
+        try:
+            result = race(learners, environments, horizon, **words, on_compile=watch.compiled, on_progress=watch.raced)
+        except KeyboardInterrupt as stop:
+            if words.get("folder") is None:
+                raise
+            raise Stop(f"what was finished is in {words['folder']}: the same command goes on from there") from stop
     return result, sorted({str(note.message) for note in noted})
+
+
+class Stop(KeyboardInterrupt):
+    """Ctrl-C, and what to say to it."""
 
 
 def pace(now: Now) -> str:

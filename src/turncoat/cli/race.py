@@ -32,11 +32,7 @@ def run_race(
     console = screen(stderr=as_json)
     games = environments or suite(suite_name)
     names = learners or (FEW if games == suite("quick") else tuple(ENTRIES))
-    try:
-        result, notes = watched_race(console, {name: entry(name) for name in names}, games, **words)
-    except KeyboardInterrupt:
-        console.print(f"stopped; what was finished is in {words['folder']}: the same command goes on from there")
-        sys.exit(130)
+    result, notes = watched_race(console, {name: entry(name) for name in names}, games, **words)
     for note in notes:
         console.print(f"note: {note}", style="yellow")
     page = write_report(console, result, words["folder"]) if report else None

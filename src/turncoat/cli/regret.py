@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def show_regret(
     choices = None if choice is None else read_choices(values.file, choice, values.arms)
     found = measure(values, choices, min(max_switches, len(values.table) - 1), n_switches)
     if as_json:
-        print(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(as_object(found), allow_nan=False))
     else:
         print_regret(found)
 
@@ -105,16 +106,16 @@ def measure(values: Values, choices: Choices | None, max_switches: int, n_switch
 
 
 def segments(values: Values, path: Ints, choices: Choices | None) -> list[Segment]:
-    """A path, stretch by stretch."""
+    """A path, stretch by stretch; totals are added up round by round, as everywhere."""
     losses, rows = values.losses, np.arange(len(path))
-    starts = np.flatnonzero(np.diff(path, prepend=-1))
-    totals = np.add.reduceat(losses[rows, path], starts)
-    chosen = totals if choices is None else np.add.reduceat(losses[rows, choices.arms], starts)
+    lost, starts = losses[rows, path], np.flatnonzero(np.diff(path, prepend=-1))
     found = []
-    for i, (start, stop) in enumerate(zip(starts, [*starts[1:], len(path)], strict=True)):
-        regret = None if choices is None else float(chosen[i] - totals[i])
-        arm = values.arms[path[start]]
-        found.append(Segment(int(start) + 1, int(stop), arm, values.total(totals[i]), regret))
+    for start, stop in pairwise([*starts.tolist(), len(path)]):
+        total = np.add.accumulate(lost[start:stop])[-1]
+        regret = None
+        if choices is not None:
+            regret = float(np.add.accumulate(losses[rows[start:stop], choices.arms[start:stop]])[-1] - total)
+        found.append(Segment(start + 1, stop, values.arms[path[start]], values.total(total), regret))
     return found
 
 

@@ -69,7 +69,7 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
     counts = racing["seeds"], racing["seed"]
     outcome = Outcome(options, values, scale, *counts, best, best_arm, standings, notes)
     if as_json:
-        print(json.dumps(as_object(outcome), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(as_object(outcome), allow_nan=False))
     else:
         print_board(outcome)
         if racing["folder"] is not None:
