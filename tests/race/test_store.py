@@ -236,6 +236,8 @@ def test_what_is_not_the_races_own_is_left_alone(tmp_path: Path) -> None:
     foreign.write_text('{"name": "a web page"}')
     with pytest.raises(RaceError, match=r"web/manifest.json' was not written by a race"):
         played({"exp3": tc.Exp3}, foreign.parent)
+    with pytest.raises(RaceError, match=r"web/manifest.json' was not written by a race"):
+        tc.Result.load(foreign.parent)
     assert [foreign.read_text()] == [file.read_text() for file in foreign.parent.iterdir()]
 
 

@@ -60,7 +60,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise RaceError(f"{str(folder)!r} holds no race: accepted is a folder with a {MANIFEST}") from None
     except (OSError, ValueError) as problem:
         raise _damaged(file, str(problem)) from problem
-    if not isinstance(content, dict) or content.pop("sha256", None) != _checksum(content):
+    if _is_foreign(content):
+        raise _foreign(file)
+    if not isinstance(content, dict) or content.pop("sha256") != _checksum(content):
         raise _damaged(file, "its checksum does not fit")
     if content["format"] > FORMAT:
         raise RaceError(f"{str(file)!r} has format {content['format']}; this version reads formats up to {FORMAT}")
@@ -78,8 +80,17 @@ def refuse_foreign(folder: Path) -> None:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # there is none, or it is damaged: then a race writes it anew
         return
-    if isinstance(content, dict) and "sha256" not in content:
-        raise RaceError(f"{str(file)!r} was not written by a race; accepted is a folder without such a file")
+    if _is_foreign(content):
+        raise _foreign(file)
+
+
+def _is_foreign(content: Any) -> bool:
+    """Is it whole, and yet no manifest of ours?"""
+    return isinstance(content, dict) and "sha256" not in content
+
+
+def _foreign(file: Path) -> RaceError:
+    return RaceError(f"{str(file)!r} was not written by a race; accepted is one that was, or none")
 
 
 def _damaged(file: Path, why: str) -> RaceError:
