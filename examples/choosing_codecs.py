@@ -267,7 +267,8 @@ def main() -> None:
     losses.write_csv(chosen.folder / "codecs.csv")
     losses.write_parquet(chosen.folder / "codecs.parquet")
     played = replay(tc.environments.Table.from_parquet(chosen.folder / "codecs.parquet"), stream.sizes)
-    pl.DataFrame({"codec": [list(codecs)[arm] for arm in played]}).write_csv(chosen.folder / "choices.csv")
+    chosen_codecs = pl.Series("codec", [list(codecs)[arm] for arm in played])
+    losses.with_columns(chosen_codecs).write_csv(chosen.folder / "choices.csv")
     print(f"wrote codecs.csv, codecs.parquet and choices.csv into {chosen.folder}, for turncoat replay and regret")
 
 

@@ -160,7 +160,7 @@ def test_environments_come_in_many_ways() -> None:
 
 def test_several_horizons_are_as_many_games() -> None:
     makers: dict[str, Any] = {"exp3": tc.Exp3, "told": tc.told(tc.Exp3S)}
-    several = tc.race(makers, ["flip/3", "adaptive/5"], [T, 200, T], seeds=2)
+    several = tc.race(makers, ["flip/3", "adaptive/5"], [T, 2e2, T], seeds=2)  # type: ignore[list-item]
     assert several.names.horizons == [200, T] and several.names.horizon == T
     alone = [tc.race(makers, ["flip/3", "adaptive/5"], horizon, seeds=2) for horizon in (200, T)]
     assert_same(several, alone[1])

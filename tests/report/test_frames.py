@@ -28,9 +28,8 @@ def test_learners_are_ordered_by_their_mean_rank_over_the_environments() -> None
     words = {"regret": 1.0, "low": 0.0, "high": 2.0, "rank_low": 1, "rank_high": 3, "ns_per_round": 1.0}
     rows = [("a", "x", 1), ("a", "y", 2), ("a", "z", 3), ("b", "x", 3), ("b", "y", 1), ("b", "z", 2)]
     board = pl.DataFrame([{"environment": e, "learner": name, "rank": rank, **words} for e, name, rank in rows])
-    games = pl.DataFrame(
-        {"environment": ["b", "a"], "horizon": 10, "n_arms": 2, "n_switches": 0, "description": "a game"}
-    )
+    game = {"horizon": 10, "n_arms": 2, "n_switches": 0, "oblivious": True, "description": "a game"}
+    games = pl.DataFrame({"environment": ["b", "a"], **game})
     frames = Frames(games, board)
     assert frames.learners() == ["y", "x", "z"]  # mean ranks 1.5, 2, 2.5
     assert frames.environments() == ["b", "a"]

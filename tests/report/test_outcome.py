@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 import turncoat as tc
 from turncoat.environments import Table
 from turncoat.report import frames_of
+from turncoat.report.figures import draw_all
+from turncoat.report.looks import looks_of
 
 T = 400
 
@@ -31,6 +34,7 @@ def test_the_games_are_described(result: tc.Result) -> None:
     assert games["horizon"].to_list() == [T, T, T]
     assert games["n_arms"].to_list() == [5, 3, 5]
     assert games["n_switches"].to_list() == [3, None, None]
+    assert games["oblivious"].to_list() == [True, True, False]
     assert games["description"].to_list()[0].startswith("2 of 5 arms take turns")
     assert games["description"].to_list()[1] == "Table: 3 arms; horizon 400"
 
@@ -64,8 +68,19 @@ def test_the_planted_paths_are_those_of_the_longest_games(result: tc.Result) -> 
 def test_a_report_of_every_kind_of_game(result: tc.Result, tmp_path: Path) -> None:
     page = result.report(tmp_path / "report").read_text()
     assert "2 learners in 3 environments, 400 rounds each, over 2 seeds" in page
+    assert "the same losses, except against adversaries that see the arms played (adaptive/5)." in page
     assert (tmp_path / "report" / "figures" / "arms.svg").exists()
     assert not (tmp_path / "report" / "figures" / "trust.svg").exists()  # nobody has bases
+
+
+def test_the_theorems_are_not_drawn_for_adversaries_that_watch(result: tc.Result) -> None:
+    frames = frames_of(result)
+    (spec,) = [spec for figure, spec in draw_all(frames, looks_of(frames.learners())) if figure.name == "frontier"]
+    assert len(spec["concat"]) == 3
+    for panel in spec["concat"]:
+        names = [layer["data"]["name"] for layer in panel["layer"] if "name" in layer.get("data", {})]
+        has = any("Theorem" in json.dumps(spec["datasets"][name]) for name in names)
+        assert has == (panel["title"]["text"] != "adaptive/5")
 
 
 def test_an_unfinished_race_is_drawn_as_far_as_it_went(result: tc.Result, tmp_path: Path) -> None:

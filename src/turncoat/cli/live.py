@@ -67,7 +67,7 @@ class _Lines:
         elif done == 0:
             self._say("compiling what is not on disk yet")
         elif done == total or self._is_due():
-            self._say(f"compiled: {done} of {total} loops")
+            self._say(f"compiled: {done} of {total} loops{'; racing' if done == total else ''}")
 
     def raced(self, now: Now) -> None:
         if now.done == now.total or self._is_due():
@@ -89,7 +89,7 @@ class _Screen:
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}")
         self.bars = Progress(*columns, console=console)
         self.compiling = self.bars.add_task("compiling", total=None, pace="")
-        self.racing = self.bars.add_task("racing", total=None, visible=False, pace="")
+        self.racing = self.bars.add_task("racing", total=None, visible=False, pace="the first games are being played")
         self.board: RenderableType = Text()
         self.live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._screen)
 
@@ -104,6 +104,7 @@ class _Screen:
 
     def compiled(self, done: int, total: int) -> None:
         self.bars.update(self.compiling, completed=done, total=total)
+        self.bars.update(self.racing, visible=done == total)
         if done == 0:
             self.live.refresh()
 

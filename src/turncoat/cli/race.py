@@ -35,11 +35,12 @@ def run_race(
     result, notes = watched_race(console, {name: entry(name) for name in names}, games, **words)
     for note in notes:
         console.print(f"note: {note}", style="yellow")
+    if not as_json:
+        show_result(console, result)
     page = write_report(console, result, words["folder"]) if report else None
     if as_json:
         print(json.dumps(summary(result, words["folder"], page), allow_nan=False))
         return
-    show_result(console, result)
     if page is not None:
         console.print(f"report: {page}", soft_wrap=True)
     console.print(f"finished in {time.perf_counter() - began:.1f} s; peak memory {peak_memory():,.0f} MB")

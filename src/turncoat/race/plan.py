@@ -55,6 +55,7 @@ class Facts(NamedTuple):
     """What a race knows of an environment without playing."""
 
     n_arms: int
+    oblivious: bool
     description: str
 
 
@@ -117,7 +118,8 @@ class Plan:
 
     def _facts(self, name: str) -> Facts:
         environment = self.environment(GroundAt(name, 0, self.horizons[-1]))
-        return Facts(environment.n_arms, self.descriptions.get(name) or repr(environment).strip("<>"))
+        description = self.descriptions.get(name) or repr(environment).strip("<>")
+        return Facts(environment.n_arms, environment.oblivious, description)
 
     def grounds(self) -> Iterator[GroundAt]:
         """Every ground, seed by seed."""
@@ -185,6 +187,7 @@ class Plan:
 def _parse_horizons(horizon: Any) -> list[int]:
     """One horizon or several, in rising order."""
     several = list(horizon) if isinstance(horizon, Iterable) and not isinstance(horizon, str) else [horizon]
+    several = [int(one) if isinstance(one, float) and one.is_integer() else one for one in several]  # 1e6
     if not several:
         raise OptionError("the horizons are none; accepted is a number of rounds, or several")
     return sorted({parse_whole("horizon", one, 1, MOST_ROUNDS) for one in several})

@@ -50,7 +50,8 @@ FIGURES = (
         "The frontier: regret against S, for all S at once",
         "How much more each learner lost than the best path with S switches, for every S: a learner that needs no S "
         "stays low along the whole line, below 0 it beat all such paths, and the theorems promise (for Algorithms 1 "
-        "and 2, in expectation) what lies below their curves.",
+        "and 2, in expectation) what lies below their curves: nothing yet where those are above T. The scale is "
+        "logarithmic on both sides of 0.",
         "frontier",
         frontier,
     ),
@@ -90,7 +91,8 @@ FIGURES = (
         "trust",
         "The masters' trust in their bases",
         "How likely a master follows each base, mean over the seeds, bases tuned to more switches further up; the "
-        "orange line is the planted number of switches.",
+        "orange line is the planted number of switches. In games this short masters settle far above it: bases tuned "
+        "to few switches learn so slowly that those tuned to many are better (docs/regret.md).",
         "trust",
         trust,
     ),

@@ -1,7 +1,8 @@
 """Frames: what a race hands to its report. Long polars frames, one row a number, and a few words about the race.
 
     frame        columns (null where a number does not exist)
-    games        environment, horizon, n_arms, n_switches (of the planted path), description
+    games        environment, horizon, n_arms, n_switches (of the planted path), oblivious (or it sees the arms played),
+                 description
     traces       environment, learner, seed, t, regret (against L*(n_switches)), pseudo_regret (against planted)
     frontier     environment, learner, seed, S, regret (at the last round, against L*(S))
     growth       environment, learner, seed, horizon, regret: games of several horizons
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = {
-    "games": "environment horizon n_arms n_switches description",
+    "games": "environment horizon n_arms n_switches oblivious description",
     "leaderboard": "environment learner regret low high rank rank_low rank_high ns_per_round",
     "traces": "environment learner seed t regret pseudo_regret",
     "frontier": "environment learner seed S regret",

@@ -52,10 +52,11 @@ def frontier(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
 
 
 def _bounds(game: dict[str, Any], switches: list[int]) -> pl.DataFrame:
-    """What the theorems allow in a game at every S: curve, S, bound."""
+    """What the theorems allow in a game at every S: curve, S, bound. They speak of oblivious adversaries only."""
     T, K = game["horizon"], game["n_arms"]
-    rows = [(curve, S, theorem(T, K, S).total) for curve, theorem in THEOREMS.items() for S in switches]
-    return pl.DataFrame(rows, ["curve", "S", "bound"], orient="row")
+    theorems = THEOREMS if game["oblivious"] else {}
+    rows = [(curve, S, theorem(T, K, S).total) for curve, theorem in theorems.items() for S in switches]
+    return pl.DataFrame(rows, {"curve": pl.String, "S": pl.Int64, "bound": pl.Float64}, orient="row")
 
 
 def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:

@@ -34,11 +34,11 @@ def _games(result: Result) -> pl.DataFrame:
     grounds = sorted(result.grounds, key=lambda at: at.seed, reverse=True)  # the first seed comes last, and stays
     switches = {at.environment: result.grounds[at].n_switches for at in grounds if at.horizon == horizon}
     rows = [
-        (name, horizon, facts.n_arms, switches[name] if switches.get(name, -1) >= 0 else None, facts.description)
+        (name, horizon, facts.n_arms, switches[name] if switches.get(name, -1) >= 0 else None, *facts[1:])
         for name, facts in result.names.environments.items()
     ]
     columns = {"environment": pl.String, "horizon": pl.Int64, "n_arms": pl.Int64, "n_switches": pl.Int64}
-    return pl.DataFrame(rows, {**columns, "description": pl.String}, orient="row")
+    return pl.DataFrame(rows, {**columns, "oblivious": pl.Boolean, "description": pl.String}, orient="row")
 
 
 def _planted(result: Result) -> pl.DataFrame:

@@ -37,14 +37,14 @@ def regret_over_time(frames: Frames, looks: Mapping[str, Look], column: str = "r
         here = traces.filter(pl.col("environment") == environment)
         if not here.is_empty():
             kept = here.filter(pl.col("t").is_in(thinned(here["t"].to_list())))
-            panels.append(_panel(environment, over_seeds(kept, "t", column), looks))
+            panels.append(_panel(environment, over_seeds(kept, "t", column), looks, column.replace("_", "-")))
     return in_columns(panels, 2) if panels else None
 
 
-def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:
+def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look], what: str) -> Panel:
     rounds = data["t"].to_list()
     across = Axis("round", "log", min(rounds), max(rounds))
-    up = log_axis("regret", [*data["mean"], *data["high"]], floor=1.0)
+    up = log_axis(what, [*data["mean"], *data["high"]], floor=1.0)
     ends = ends_of(data, "t", list(looks))
     size = room_for(len(ends), SIZE)
     layers = [*lines(data, across, up, looks, "t"), *names(ends, up, size, looks)]

@@ -80,7 +80,11 @@ def _raced(frames: Frames) -> str:
     )
     over = f", over {_count(seeds, 'seed')}" if seeds else ""
     who, where = _count(len(frames.learners()), "learner"), _count(len(frames.environments()), "environment")
-    return f"{who} in {where}, {length} rounds each{over}. All learners of a seed met the same losses."
+    watching = frames.games.filter(~pl.col("oblivious"))["environment"].to_list()
+    but = f", except against adversaries that see the arms played ({', '.join(watching)})" if watching else ""
+    return html.escape(
+        f"{who} in {where}, {length} rounds each{over}. All learners of a seed met the same losses{but}."
+    )
 
 
 def _games(frames: Frames) -> str:
