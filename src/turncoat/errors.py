@@ -77,6 +77,6 @@ class TuningWarning(TurncoatWarning):
 def unknown(kind: str, name: object, known: Iterable[str]) -> OptionError:
     """What to say of a name nobody knows: the near ones, or all if none is near."""
     names = list(known)
-    near = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
+    near = difflib.get_close_matches(str(name).lower(), names, n=5, cutoff=0.5)
     some = "near it are" if near else "accepted are"
     return OptionError(f"there is no {kind} {name!r}; {some} {', '.join(map(repr, near or names))}")

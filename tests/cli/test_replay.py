@@ -94,6 +94,7 @@ def test_columns_rows_and_learners_are_chosen(tmp_path: Path) -> None:
     csv, _ = write_both(tmp_path, values, NAMES, time=list(range(50)), **{"who, exactly": ["x"] * 50})
     dropped = printed_json("replay", csv, "--drop", 'time, "who, exactly"', *QUICK)
     assert dropped["arms"] == NAMES
+    assert printed_json("replay", csv, "--drop", "time", "--drop", '"who, exactly"', *QUICK) == dropped
     picked = printed_json("replay", csv, "--columns", "blue,red,time", "--drop", "time", *QUICK, "--horizon", "3e1")
     assert (picked["arms"], picked["rounds"]) == (["blue", "red"], 30)
     assert picked["best"] == recursion(values[:30, [2, 0]].tolist(), 8)

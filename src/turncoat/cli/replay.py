@@ -73,7 +73,8 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
     else:
         print_board(outcome)
         if racing["folder"] is not None:
-            print(f"saved in {racing['folder']}: the same command goes on from there, turncoat report draws it")
+            print(f"saved in {racing['folder']}: the same command goes on from there")
+            print(f"turncoat report {racing['folder']} draws it, with losses from 0 to 1")
 
 
 def _own_scale(values: Values) -> tuple[float, float]:

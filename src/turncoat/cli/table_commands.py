@@ -27,14 +27,15 @@ class TableOptions(NamedTuple):
     horizon: int | None  # the first rows only
 
 
-def _names(context: click.Context, option: click.Parameter, typed: str | None) -> list[str] | None:
-    """Names between commas; one with a comma in it stands in double quotes."""
-    if typed is None:
-        return None
-    names = [name.strip() for name in next(csv.reader([typed], skipinitialspace=True), [])]
-    if not names or not all(names):
-        raise click.BadParameter(f"{typed!r} is not a list of columns; accepted are names with commas between them")
-    return names
+def _names(context: click.Context, option: click.Parameter, typed: tuple[str, ...]) -> list[str] | None:
+    """Names between commas, or one option a name; a name with a comma in it stands in double quotes."""
+    found = []
+    for words in typed:
+        names = [name.strip() for name in next(csv.reader([words], skipinitialspace=True), [])]
+        if not names or not all(names):
+            raise click.BadParameter(f"{words!r} is not a list of columns; accepted are names with commas between them")
+        found += names
+    return found or None
 
 
 def _scale(context: click.Context, option: click.Parameter, typed: tuple[float, float] | None) -> Any:
@@ -58,8 +59,12 @@ _TABLE_OPTIONS = [
         callback=_scale,
         help="The least and the largest value there can be; values outside are refused.",
     ),
-    click.option("--columns", metavar="A,B,…", callback=_names, help="The arms: these columns, not all."),
-    click.option("--drop", metavar="A,B,…", callback=_names, help="All columns but these: times, ids, …"),
+    click.option(
+        "--columns", multiple=True, metavar="A,B,…", callback=_names, help="The arms: these columns, not all."
+    ),
+    click.option(
+        "--drop", multiple=True, metavar="A,B,…", callback=_names, help="All columns but these: times, ids, …"
+    ),
     click.option("--no-header", "header", flag_value=False, default=True, help="A CSV file of numbers alone."),
     click.option(
         "--horizon", callback=whole_number, metavar="ROUNDS", show_default="all", help="Only the first so many rows."
