@@ -35,7 +35,7 @@ def boards(result: Result, width: int) -> list[Table]:
         Column("ns/round", {row["learner"]: f"{row['ns_per_round']:,.0f}" for row in overall.iter_rows(named=True)}),
         *_regrets(result),
     ]
-    room = width - max(map(cell_len, learners), default=0) - GAP - RULE
+    room = width - max(map(cell_len, learners), default=0)  # the last column needs no gap, the names do
     return [_table(learners, some) for some in _fitting(columns, room)]
 
 
