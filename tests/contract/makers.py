@@ -14,9 +14,9 @@ from turncoat.learners.master import Master
 Maker = Callable[..., tc.Learner]
 
 
-def anytime(arms: Any, horizon: int | None = None, **words: Any) -> tc.Learner:
-    """EXP3 without a horizon, whatever horizon is offered."""
-    return tc.Exp3(arms, **words)
+def _anytime(learner: Maker, arms: Any, horizon: int | None = None, **words: Any) -> tc.Learner:
+    """A learner without a horizon, whatever horizon is offered."""
+    return learner(arms, **words)
 
 
 def _told(learner: Maker, arms: Any, horizon: Any = None, **words: Any) -> tc.Learner:
@@ -41,7 +41,17 @@ MASTERS: list[tuple[str, Maker]] = [
     ),
 ]
 
-ANYTIME: list[tuple[str, Maker]] = [("uniform", tc.Uniform), ("exp3-loss", tc.Exp3), ("exp3-anytime", anytime)]
+HORIZON_FREE: list[tuple[str, Maker]] = [  # modes that are made without a horizon
+    ("exp3-anytime", partial(_anytime, tc.Exp3)),
+    ("exp3-ix-anytime", partial(_anytime, tc.Exp3IX)),
+]
+
+ANYTIME: list[tuple[str, Maker]] = [
+    ("uniform", tc.Uniform),
+    ("exp3-loss", tc.Exp3),
+    ("exp3-ix", tc.Exp3IX),
+    *HORIZON_FREE,
+]
 
 MAKERS: list[tuple[str, Maker]] = [
     *ANYTIME,
@@ -51,11 +61,13 @@ MAKERS: list[tuple[str, Maker]] = [
     ("clipped-omd", tc.ClippedOMD),
     ("clipped-omd-told", partial(_told, tc.ClippedOMD)),
     *MASTERS,
+    ("exp3-six", tc.Exp3SIX),
+    ("exp3-six-told", partial(_told, tc.Exp3SIX)),
 ]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE]
-TAKES_HORIZON = [(name, make) for name, make in MAKERS if make is not anytime]
+TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if name != "uniform"]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
 

@@ -332,6 +332,7 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.AdaptiveMasterBase, "feedback", ["own"]),
     (tc.AdaptiveMasterBase, "projection", ""),
     (tc.AdaptiveMasterBase, "rate", "fast"),
+    (tc.Exp3SIX, "n_switches", 100),
 ]
 
 

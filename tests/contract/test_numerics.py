@@ -74,7 +74,7 @@ def test_a_million_rounds_of_two_arms(make: Maker, name: str) -> None:
 def test_a_thousand_arms(make: Maker, name: str) -> None:
     """The anytime rate weighs all arms anew each round; the others could play a million rounds in five seconds."""
     learner = make(1000, 10**6, seed=1)
-    slow = isinstance(learner, tc.Exp3) and learner.horizon is None
+    slow = isinstance(learner, tc.Exp3 | tc.Exp3IX) and learner.horizon is None
     play_for(learner, game(name, 1000), 10_000 if slow else 100_000)
 
 

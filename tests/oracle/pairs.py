@@ -15,11 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.naive import adversarial as naive_adversarial
 from tests.naive import learners as naive
 from tests.naive import masters as naive_masters
 from tests.naive.driver import Oracle, Round, Row, tell
 from turncoat.errors import TuningWarning
-from turncoat.learners import AdaptiveMasterBase, ClippedOMD, Exp3, Exp3S, Learner, MasterBase, Uniform
+from turncoat.learners import (
+    AdaptiveMasterBase,
+    ClippedOMD,
+    Exp3,
+    Exp3IX,
+    Exp3S,
+    Exp3SIX,
+    Learner,
+    MasterBase,
+    Uniform,
+)
 
 Numbers = dict[str, NDArray[np.float64]]
 
@@ -53,6 +64,11 @@ SINGLES: dict[str, Pair] = {
     "clipped-omd": Pair(ClippedOMD, naive.ClippedOMD, {}),
     "clipped-omd told 0": Pair(ClippedOMD, naive.ClippedOMD, {"n_switches": 0}),
     "clipped-omd told 10": Pair(ClippedOMD, naive.ClippedOMD, {"n_switches": 10}),
+    "exp3-ix": Pair(Exp3IX, naive_adversarial.Exp3IX, {}),
+    "exp3-ix anytime": Pair(Exp3IX, naive_adversarial.Exp3IX, {}, anytime=True),
+    "exp3-six": Pair(Exp3SIX, naive_adversarial.Exp3SIX, {}),
+    "exp3-six told 0": Pair(Exp3SIX, naive_adversarial.Exp3SIX, {"n_switches": 0}),
+    "exp3-six told 4": Pair(Exp3SIX, naive_adversarial.Exp3SIX, {"n_switches": 4}),
 }
 
 

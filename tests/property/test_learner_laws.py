@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.naive.driver import PATTERNS, Round
 from tests.oracle.pairs import MASTERS, PAIRS, SINGLES, draw, feed, record
-from turncoat.learners import AdaptiveMasterBase, ClippedOMD, Exp3, Exp3S, Learner, MasterBase
+from turncoat.learners import AdaptiveMasterBase, ClippedOMD, Exp3, Exp3IX, Exp3S, Exp3SIX, Learner, MasterBase
 from turncoat.learners.flat import HEAD
 
 pytestmark = pytest.mark.jit_off
@@ -23,7 +24,11 @@ JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 few = settings(max_examples=5 if JIT_OFF else 40)
 
 CLOSE = 1e-12
-LOSS_FORM = [name for name in PAIRS if name not in ("uniform", "exp3 anytime", "exp3 gain", "exp3.s", "exp3.s told 4")]
+MOVED_BY_A_LOSS_OF_0 = {  # by gains, by rates that change, by sharing
+    *("uniform", "exp3 anytime", "exp3 gain", "exp3.s", "exp3.s told 4"),
+    *("exp3-ix anytime", "exp3-six", "exp3-six told 4"),
+}
+LOSS_FORM = [name for name in PAIRS if name not in MOVED_BY_A_LOSS_OF_0]
 SHARED = [name for name in MASTERS if "shared" in name]
 
 arms = st.integers(1, 12)
@@ -53,6 +58,8 @@ def floor_of(learner: Learner) -> float:
         return float(state.bases.beta)
     if isinstance(learner, Exp3 | Exp3S):
         return float(state.gamma) / learner.n_arms
+    if isinstance(learner, Exp3IX | Exp3SIX):
+        return float(getattr(state, "share", 0.0)) / learner.n_arms
     return float(state.beta) if isinstance(learner, ClippedOMD) else 1.0 / learner.n_arms
 
 
@@ -175,6 +182,28 @@ def test_exp3_s_that_shares_nothing_is_exp3_on_gains(K: int, T: int, seed: int) 
     for one in record(exp3, PATTERNS["real_valued"](60, K, seed), delay=3):
         feed(exp3_s, one)
         assert exp3_s.probabilities() == pytest.approx(exp3.probabilities(), rel=CLOSE)
+
+
+@few
+@given(K=st.integers(2, 12), T=horizons, told=tells)
+def test_exp3_six_without_switches_is_exp3_ix(K: int, T: int, told: list[Any]) -> None:
+    ix, six = Exp3IX(K, T), Exp3SIX(K, T, n_switches=0)
+    for one in told:
+        feed_all(ix, [one])
+        feed_all(six, [one])
+        assert six.probabilities() == pytest.approx(ix.probabilities(), rel=CLOSE, abs=1e-290)
+
+
+@few
+@given(K=st.integers(1, 12), T=horizons, told=tells)
+def test_no_estimate_of_exp3_ix_is_above_1_over_gamma(K: int, T: int, told: list[Any]) -> None:
+    # eta times 1/gamma is 2, whatever is told: an arm never falls by more than exp(-2) against another.
+    for learner in (Exp3IX(K, T), Exp3SIX(K, T, n_switches=0)):
+        for one in told:
+            before = learner.probabilities()
+            feed_all(learner, [one])
+            change = learner.probabilities() / before
+            assert change.max() <= change.min() * math.exp(2.0) * (1 + CLOSE)
 
 
 @pytest.mark.parametrize("name", PAIRS)

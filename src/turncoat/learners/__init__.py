@@ -6,7 +6,9 @@ from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.exp3 import Exp3
+from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3s import Exp3S
+from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
@@ -19,7 +21,9 @@ __all__ = [
     "AdaptiveMasterBase",
     "ClippedOMD",
     "Exp3",
+    "Exp3IX",
     "Exp3S",
+    "Exp3SIX",
     "Learner",
     "MasterBase",
     "Uniform",

@@ -9,13 +9,25 @@ from turncoat.errors import StateError, TurncoatError
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.exp3 import Exp3
+from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3s import Exp3S
+from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.uniform import Uniform
 
 LEARNERS: dict[str, type[Learner]] = {
-    learner.name: learner for learner in (AdaptiveMasterBase, MasterBase, ClippedOMD, Exp3S, Exp3, Uniform)
+    learner.name: learner
+    for learner in (
+        AdaptiveMasterBase,
+        MasterBase,
+        ClippedOMD,
+        Exp3S,
+        Exp3,
+        Uniform,
+        Exp3IX,
+        Exp3SIX,
+    )
 }
 
 

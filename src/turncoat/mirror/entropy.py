@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from turncoat._jit import jit
-from turncoat.mirror.tree import others, rebuild, set_leaf
+from turncoat.mirror.tree import others, rebuild, set_leaf, total
 from turncoat.types import Vector
 
 SMALLEST_TOTAL = 1e-150
@@ -64,6 +64,15 @@ def rescale(tree: Vector, K: int, factor: float) -> None:
     """Multiply every weight by the same factor: the distribution stays what it is."""
     for arm in range(K):
         tree[arm] *= factor
+    rebuild(tree, K)
+
+
+@jit
+def share_tree(tree: Vector, K: int, share: float) -> None:
+    """Fixed share: every arm gives away `share` of its weight, which all get in equal parts. The total becomes 1."""
+    weight = total(tree, K)
+    for arm in range(K):
+        tree[arm] = (1.0 - share) * (tree[arm] / weight) + share / K
     rebuild(tree, K)
 
 

@@ -48,6 +48,8 @@ ENTRIES: dict[str, Maker] = {
     "exp3.s": learners.Exp3S,
     "exp3": learners.Exp3,
     "uniform": learners.Uniform,
+    "exp3-ix": learners.Exp3IX,
+    "exp3-six, told S": told(learners.Exp3SIX),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.

@@ -1,0 +1,58 @@
+"""Slow, obvious versions of more adversarial learners, in the manner of `learners.py`: dense, in long doubles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.naive.learners import Single
+from tests.naive.solve import REAL, Reals, Sums, falling_softmax
+
+
+class Exp3IX(Single):
+    """Neu, "Explore no more", NIPS 2015: exponential weights on loss/(p + g), with rate 2 g.
+
+    2 g = sqrt(2 ln K/(K T)); without T, 2 g = sqrt(ln K/(K t)) in round t, both for the estimate and for the weights.
+    """
+
+    def __init__(self, K: int, T: int | None = None) -> None:
+        super().__init__(K, T)
+        self.estimates = Sums(K)
+        self.t = 1
+
+    def rate(self) -> REAL:
+        K = REAL(self.K)
+        return REAL(np.sqrt(np.log(K) / (K * self.t) if self.T is None else 2 * np.log(K) / (K * self.T)))
+
+    def distribution(self) -> Reals:
+        return falling_softmax(self.rate() * self.estimates.above_least())
+
+    def update(self, a: int, loss: float, served: float) -> None:
+        self.estimates.add(a, REAL(loss) / (REAL(served) + self.rate() / 2))
+        self.t += 1
+
+
+class Exp3SIX(Single):
+    """The same with fixed share: after each step every arm gets a K-th of the share s of all weight.
+
+    s = S/(T - 1), 2 g = sqrt(2 C/(K T)), C = (S + 1) ln K - (T - 1) (s ln s + (1 - s) ln(1 - s)). S is 1 by default.
+    Weights are kept as numbers where they are shared and as exponents where they are not (S = 0).
+    """
+
+    def __init__(self, K: int, T: int, n_switches: int | None = None) -> None:
+        super().__init__(K, T)
+        S = min(1, T - 1) if n_switches is None else n_switches
+        self.share = REAL(S) / REAL(max(T - 1, 1))
+        coin = -sum(x * np.log(x) for x in (self.share, 1 - self.share) if x > 0)
+        self.rate = REAL(np.sqrt(2 * ((S + 1) * np.log(REAL(K)) + (T - 1) * coin) / (REAL(K) * T)))
+        self.p = np.full(K, 1 / REAL(K))
+        self.exponents = Sums(K)
+
+    def distribution(self) -> Reals:
+        return self.p if self.share > 0 else falling_softmax(self.exponents.above_least())
+
+    def update(self, a: int, loss: float, served: float) -> None:
+        x = self.rate * REAL(loss) / (REAL(served) + self.rate / 2)
+        self.exponents.add(a, x)
+        w = self.p.copy()
+        w[a] *= np.exp(-x)
+        self.p = (1 - self.share) * w / w.sum() + self.share / self.K

@@ -1,0 +1,66 @@
+"""The oracles of `tests/naive/adversarial.py` on cases worked by hand."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import pytest
+
+from tests.naive.adversarial import Exp3IX, Exp3SIX
+
+
+def near(expected: object) -> object:
+    return pytest.approx(expected, rel=4e-15, abs=0)
+
+
+def test_exp3_ix() -> None:
+    # K = 2, T = 4: eta = sqrt(2 ln 2/8) = 0.416277, gamma = 0.208139. Loss 1 at arm 0, served 1/2: the estimate
+    # is 1/0.708139 = 1.412152, p0 = 1/(1 + exp(0.416277 x 1.412152)) = 1/(1 + exp(0.587847)) = 0.357129.
+    eta = sqrt(log(2) / 4)
+    learner = Exp3IX(2, 4)
+    learner.tell(0, 1.0, 0.5)
+    assert learner.probabilities()[0] == near(1 / (1 + exp(eta / (0.5 + eta / 2))))
+    assert learner.probabilities()[0] == pytest.approx(0.357129, abs=1e-6)
+    # Loss 0.5 at arm 1, served 0.25: the estimates differ by 1/(0.5 + g) - 0.5/(0.25 + g) = 0.320780, p0 = 0.466666.
+    learner.tell(1, 0.5, 0.25)
+    assert learner.probabilities()[0] == near(1 / (1 + exp(eta * (1 / (0.5 + eta / 2) - 0.5 / (0.25 + eta / 2)))))
+    assert learner.probabilities()[0] == pytest.approx(0.466666, abs=1e-6)
+
+
+def test_exp3_ix_without_a_horizon() -> None:
+    # The estimate of round 1 has 2 g = sqrt(ln 2/2) = 0.588705, the weights of round 2 have eta = sqrt(ln 2/4).
+    learner = Exp3IX(2)
+    learner.tell(0, 1.0, 0.5)
+    first = 1 / (0.5 + sqrt(log(2) / 2) / 2)
+    assert learner.probabilities()[0] == near(1 / (1 + exp(first * sqrt(log(2) / 4))))
+    # Round 2: g = sqrt(ln 2/4)/2; round 3 weighs with sqrt(ln 2/6).
+    learner.tell(0, 0.5, 0.4)
+    second = 0.5 / (0.4 + sqrt(log(2) / 4) / 2)
+    assert learner.probabilities()[0] == near(1 / (1 + exp((first + second) * sqrt(log(2) / 6))))
+
+
+def test_exp3_six_shares() -> None:
+    # K = 2, T = 3, S = 1: share 1/2, C = 2 ln 2 + 2 ln 2 = 4 ln 2, eta = sqrt(8 ln 2/6) = 0.961351. Loss 1 at arm 0,
+    # served 1/2: odds exp(-0.961351/0.980676) = 0.375200; half of (0.272833, 0.727167) and 1/4 each: 0.386417.
+    eta = sqrt(8 * log(2) / 6)
+    learner = Exp3SIX(2, 3)
+    learner.tell(0, 1.0, 0.5)
+    odds = exp(-eta / (0.5 + eta / 2))
+    assert learner.probabilities() == near([0.5 * odds / (1 + odds) + 0.25, 0.5 / (1 + odds) + 0.25])
+    assert learner.probabilities()[0] == pytest.approx(0.386417, abs=1e-6)
+    # A loss of 0 only shares: half way to 1/2.
+    p0 = learner.probabilities()[0]
+    learner.tell(1, 0.0, 0.3)
+    assert learner.probabilities()[0] == near(0.5 * p0 + 0.25)
+
+
+def test_exp3_six_where_all_is_shared_and_where_nothing_is() -> None:
+    always = Exp3SIX(3, 4, n_switches=3)
+    always.tell(0, 1.0, 0.5)
+    assert always.probabilities() == near([1 / 3] * 3)
+    never, ix = Exp3SIX(3, 100, n_switches=0), Exp3IX(3, 100)
+    for a, loss, served in ((0, 1.0, 1 / 3), (2, 0.5, 0.4), (0, 1.0, 0.2)):
+        never.tell(a, loss, served)
+        ix.tell(a, loss, served)
+        assert never.probabilities() == near(ix.probabilities())
+    assert Exp3SIX(2, 1).share == 0 and float(Exp3SIX(2, 1).rate) == near(sqrt(log(2)))
