@@ -19,6 +19,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.naive import learners as naive
 from tests.naive.driver import PATTERNS, Round, tell
 from tests.oracle.pairs import (
     MASTERS,
@@ -32,7 +33,7 @@ from tests.oracle.pairs import (
     record,
     worst_error,
 )
-from turncoat.learners import AdaptiveMasterBase, MasterBase
+from turncoat.learners import AdaptiveMasterBase, Exp3S, MasterBase
 
 CLOSE = 1e-12
 ARMS = (1, 2, 3, 10, 64, 65, 1000)
@@ -105,6 +106,24 @@ def test_an_absurd_estimate_does_not_swallow_the_others(name: str) -> None:
         tell(oracle, one)
     assert learner.probabilities() == pytest.approx(oracle.probabilities(), rel=CLOSE, abs=1e-290)
     assert learner.probabilities()[1] > 0.9
+
+
+@pytest.mark.parametrize("K, T, S", [(2, 6_000, 400), (10, 16_000, 150)])
+def test_exp3_s_as_its_weights_are_rescaled(K: int, T: int, S: int) -> None:
+    # Left alone, the weights leave the floats (SMPyBandits' did at round 2,412 of two arms, and it played uniformly
+    # from there on). Of the games above hardly one gets that far; told of many switches, it comes early and often.
+    learner, oracle = Exp3S(K, T, n_switches=S, seed=1), naive.Exp3S(K, T, n_switches=S)
+    assert learner.view().gamma < 0.9
+    n_rescaled, before = 0, 0.0
+    for n, one in enumerate(record(learner, PATTERNS["bernoulli"](T, K, 1), delay=5)):
+        tell(oracle, one)
+        weight = float(learner.view().tree[:K].sum() + K * learner.view().offset[0])
+        n_rescaled += weight < before
+        before = weight
+        if n % 10 == 0:
+            error, _ = worst_error(numbers(learner), naive_numbers(oracle))
+            assert error <= CLOSE, f"{error:.2e} after {n + 1} rounds, {n_rescaled} rescalings"
+    assert n_rescaled >= 2
 
 
 def test_rates_really_change_in_these_games() -> None:
