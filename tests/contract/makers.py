@@ -46,8 +46,14 @@ HORIZON_FREE: list[tuple[str, Maker]] = [  # modes that are made without a horiz
     ("exp3-ix-anytime", partial(_anytime, tc.Exp3IX)),
 ]
 
-ANYTIME: list[tuple[str, Maker]] = [
+UNTUNED: list[tuple[str, Maker]] = [  # that take a horizon and do not use it
     ("uniform", tc.Uniform),
+    ("tsallis-inf", tc.TsallisINF),
+    ("tsallis-inf-rv", partial(tc.TsallisINF, estimator="rv")),
+]
+
+ANYTIME: list[tuple[str, Maker]] = [
+    *UNTUNED,
     ("exp3-loss", tc.Exp3),
     ("exp3-ix", tc.Exp3IX),
     *HORIZON_FREE,
@@ -68,7 +74,7 @@ MAKERS: list[tuple[str, Maker]] = [
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE]
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
-TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if name != "uniform"]
+TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in UNTUNED]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
 
 

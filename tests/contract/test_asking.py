@@ -333,6 +333,7 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.AdaptiveMasterBase, "projection", ""),
     (tc.AdaptiveMasterBase, "rate", "fast"),
     (tc.Exp3SIX, "n_switches", 100),
+    (tc.TsallisINF, "estimator", "IW"),
 ]
 
 

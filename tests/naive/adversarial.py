@@ -56,3 +56,45 @@ class Exp3SIX(Single):
         w = self.p.copy()
         w[a] *= np.exp(-x)
         self.p = (1 - self.share) * w / w.sum() + self.share / self.K
+
+
+class TsallisINF(Single):
+    """Zimmert & Seldin, JMLR 22 (2021): w_i = 4/(eta (L_i - x))^2, sum w = 1, eta = 2/sqrt t (iw), 4/sqrt t (rv).
+
+    iw: L_a += loss/w_a. rv: L_i += b_i for all i, and L_a += (loss - b_a)/w_a, where b_i = 1/2 if w_i >= eta^2, else 0.
+    """
+
+    def __init__(self, K: int, T: int | None = None, estimator: str = "iw") -> None:
+        super().__init__(K, T)
+        assert estimator in ("iw", "rv")
+        self.estimator = estimator
+        self.estimates = Sums(K)
+        self.t = 1
+
+    def distribution(self) -> Reals:
+        eta = (4 if self.estimator == "rv" else 2) / np.sqrt(REAL(self.t))
+        return tsallis_weights(self.estimates.above_least(), eta)
+
+    def update(self, a: int, loss: float, served: float) -> None:
+        b = np.zeros(self.K, dtype=REAL)
+        if self.estimator == "rv":
+            b[self.distribution() >= REAL(16) / self.t] = 0.5
+        self.estimates.add(a, (REAL(loss) - b[a]) / REAL(served))
+        for i in np.flatnonzero(b):
+            self.estimates.add(int(i), b[i])
+        self.t += 1
+
+
+def tsallis_weights(above: Reals, eta: REAL) -> Reals:
+    """4/(eta (above_i - x))^2 with sum 1, by bisection: the sum is at least 1 at -2/eta, at most 1 at -2 sqrt(K)/eta.
+
+    (There the weight of the least alone is 1, or each weight is at most 1/K.) Halved until nothing is left to halve.
+    """
+    low, high = -2 * np.sqrt(REAL(len(above))) / eta, -2 / eta
+    while low < (x := (low + high) / 2) < high:
+        if (4 / (eta * (above - x)) ** 2).sum() > 1:
+            high = x
+        else:
+            low = x
+    w: Reals = 4 / (eta * (above - x)) ** 2
+    return w

@@ -29,6 +29,7 @@ from turncoat.learners import (
     Exp3SIX,
     Learner,
     MasterBase,
+    TsallisINF,
     Uniform,
 )
 
@@ -69,6 +70,8 @@ SINGLES: dict[str, Pair] = {
     "exp3-six": Pair(Exp3SIX, naive_adversarial.Exp3SIX, {}),
     "exp3-six told 0": Pair(Exp3SIX, naive_adversarial.Exp3SIX, {"n_switches": 0}),
     "exp3-six told 4": Pair(Exp3SIX, naive_adversarial.Exp3SIX, {"n_switches": 4}),
+    "tsallis-inf": Pair(TsallisINF, naive_adversarial.TsallisINF, {}),
+    "tsallis-inf rv": Pair(TsallisINF, naive_adversarial.TsallisINF, {"estimator": "rv"}),
 }
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from tests.naive.driver import PATTERNS, Round
 from tests.oracle.pairs import MASTERS, SINGLES, feed, record
-from turncoat.learners import AdaptiveMasterBase, Exp3, Exp3IX, Exp3S, Exp3SIX, Learner, MasterBase
+from turncoat.learners import AdaptiveMasterBase, Exp3, Exp3IX, Exp3S, Exp3SIX, Learner, MasterBase, TsallisINF
 from turncoat.types import Matrix
 
 pytestmark = pytest.mark.jit_off
@@ -60,6 +60,8 @@ def single_estimates(before: Learner, after: Learner, a: int) -> Any:
         W = old.tree[:K].sum() + K * old.offset[0]
         shared = math.e * old.share / K * W
         return K / old.gamma * np.log((new.tree[:K] + new.offset[0] - shared) / (old.tree[:K] + old.offset[0]))
+    if isinstance(before, TsallisINF):  # its sums are at hand
+        return (new.scores[:K] - old.scores[:K]) + (new.scores[K:] - old.scores[K:])
     if isinstance(before, Exp3SIX) and old.share > 0.0:  # what was shared is taken back
         shared = (new.tree[:K] - old.share / K) / (1.0 - old.share)
         losses = -np.log(shared / old.tree[:K]) / old.eta

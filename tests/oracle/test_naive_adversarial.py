@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from tests.naive.adversarial import Exp3IX, Exp3SIX
+from tests.naive.adversarial import Exp3IX, Exp3SIX, TsallisINF
 
 
 def near(expected: object) -> object:
@@ -64,3 +64,47 @@ def test_exp3_six_where_all_is_shared_and_where_nothing_is() -> None:
         ix.tell(a, loss, served)
         assert never.probabilities() == near(ix.probabilities())
     assert Exp3SIX(2, 1).share == 0 and float(Exp3SIX(2, 1).rate) == near(sqrt(log(2)))
+
+
+def two(gap: float) -> float:
+    """The smaller of two weights 1/y^2 and 1/(y + gap)^2 with sum 1, by a bisection of its own."""
+    low, high = 1.0, 2.0
+    for _ in range(200):
+        y = (low + high) / 2
+        low, high = (y, high) if 1 / y**2 + 1 / (y + gap) ** 2 > 1 else (low, y)
+    return 1 / (y + gap) ** 2
+
+
+def test_tsallis_inf_with_importance_weighting() -> None:
+    # K = 2. Loss 1 at arm 0, served 1/2: L = (2, 0); round 2 has eta = sqrt 2, and 1/sqrt(w_i) = (eta/2) (L_i - x): the
+    # two differ by sqrt 2.
+    learner = TsallisINF(2)
+    learner.tell(0, 1.0, 0.5)
+    assert learner.probabilities()[0] == near(two(sqrt(2)))
+    assert sum(learner.probabilities()) == near(1.0)
+    # Weights 1/4, 3/8, 3/8 have 1/sqrt(w) = 2, sqrt(8/3), sqrt(8/3). In round 4 eta/2 = 1/2, so the sums that lead to
+    # them are L = (2 (2 - sqrt(8/3)), 0, 0).
+    learner = TsallisINF(3)
+    learner.t = 4
+    learner.estimates.total[0] = 2 * (2 - sqrt(8 / 3))
+    assert learner.probabilities() == near([1 / 4, 3 / 8, 3 / 8])
+
+
+def test_tsallis_inf_with_less_variance() -> None:
+    # K = 2: up to round 31 no weight of 1/2 reaches 16/t, so there is no baseline; a loss of 1/4, served 1/2, is 1/2.
+    learner = TsallisINF(2, estimator="rv")
+    learner.tell(0, 0.25, 0.5)
+    assert learner.estimates.total.tolist() == [0.5, 0.0]
+    # In round 33 both are above it (1/2 > 16/33, when nothing was lost so far); loss 1/4, served 1/2:
+    # (1/4 - 1/2)/(1/2) + 1/2 = 0 for arm 0, and 1/2 for arm 1. Round 34 has eta/2 = 2/sqrt 34.
+    learner = TsallisINF(2, estimator="rv")
+    learner.t = 33
+    learner.tell(0, 0.25, 0.5)
+    assert learner.estimates.total.tolist() == [0.0, 0.5]
+    assert learner.probabilities()[1] == near(two(2 / sqrt(34) * 0.5))
+    # Arm 0 at 3/4 or more has a baseline in round 25 (16/25 = 0.64), arm 1 has none: only arm 0's sum moves.
+    learner.t = 25
+    learner.estimates.total[:] = [0.0, 3.0]
+    assert learner.probabilities()[0] > 0.64
+    learner.tell(1, 1.0, 0.25)
+    assert learner.estimates.total.tolist() == [0.5, 7.0]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import turncoat as tc
 from tests.naive.projections import one_hot, relative_error, tsallis_step, tsallis_weights
 from tests.oracle.instances import Instance, instance, twins
+from turncoat.learners import TsallisINF
 from turncoat.mirror import tsallis
 from turncoat.types import Vector
 
@@ -79,6 +83,20 @@ def test_leader_and_descent_are_the_same_in_the_same_scaling() -> None:
             tsallis.step_one_hot(p, a, loss, 0.3, 0.0)
             estimates[a] += loss
             np.testing.assert_allclose(p, weights(estimates, 0.3), rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["iw", "rv"])
+def test_what_the_learner_serves_agrees_with_60_digits(estimator: Any) -> None:
+    """SMPyBandits solves (1) to a wrong sum: its probabilities are off by up to 0.96."""
+    for K, rounds in ((2, 700), (3, 700), (30, 700)):
+        learner = TsallisINF(K, seed=K, estimator=estimator)
+        losses = np.random.default_rng(K).random((rounds, K)) ** np.linspace(0.2, 4.0, K)
+        for stop in range(100, rounds + 1, 100):
+            tc.play(learner, losses[stop - 100 : stop])
+            view = learner.view()
+            eta = {"iw": 2.0, "rv": 4.0}[estimator] / np.sqrt(stop + 1.0)
+            exact = tsallis_weights(view.scores[:K] + view.scores[K:], eta)
+            assert relative_error(learner.probabilities(), exact) <= CLOSE
 
 
 def test_newton_stays_far_below_its_cap() -> None:

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 
 from tests.naive.driver import PATTERNS, Round
 from tests.oracle.pairs import MASTERS, PAIRS, SINGLES, draw, feed, record
-from turncoat.learners import AdaptiveMasterBase, ClippedOMD, Exp3, Exp3IX, Exp3S, Exp3SIX, Learner, MasterBase
+from turncoat.learners import (
+    AdaptiveMasterBase,
+    ClippedOMD,
+    Exp3,
+    Exp3IX,
+    Exp3S,
+    Exp3SIX,
+    Learner,
+    MasterBase,
+    TsallisINF,
+)
 from turncoat.learners.flat import HEAD
 
 pytestmark = pytest.mark.jit_off
@@ -27,6 +37,7 @@ CLOSE = 1e-12
 MOVED_BY_A_LOSS_OF_0 = {  # by gains, by rates that change, by sharing
     *("uniform", "exp3 anytime", "exp3 gain", "exp3.s", "exp3.s told 4"),
     *("exp3-ix anytime", "exp3-six", "exp3-six told 4"),
+    *("tsallis-inf", "tsallis-inf rv"),
 }
 LOSS_FORM = [name for name in PAIRS if name not in MOVED_BY_A_LOSS_OF_0]
 SHARED = [name for name in MASTERS if "shared" in name]
@@ -58,7 +69,7 @@ def floor_of(learner: Learner) -> float:
         return float(state.bases.beta)
     if isinstance(learner, Exp3 | Exp3S):
         return float(state.gamma) / learner.n_arms
-    if isinstance(learner, Exp3IX | Exp3SIX):
+    if isinstance(learner, Exp3IX | Exp3SIX | TsallisINF):
         return float(getattr(state, "share", 0.0)) / learner.n_arms
     return float(state.beta) if isinstance(learner, ClippedOMD) else 1.0 / learner.n_arms
 

@@ -13,6 +13,7 @@ from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.roster import LEARNERS, restore
+from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.uniform import Uniform
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Exp3SIX",
     "Learner",
     "MasterBase",
+    "TsallisINF",
     "Uniform",
     "clock_of",
     "jit_rule",

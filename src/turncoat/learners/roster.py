@@ -14,6 +14,7 @@ from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
+from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.uniform import Uniform
 
 LEARNERS: dict[str, type[Learner]] = {
@@ -27,6 +28,7 @@ LEARNERS: dict[str, type[Learner]] = {
         Uniform,
         Exp3IX,
         Exp3SIX,
+        TsallisINF,
     )
 }
 

@@ -50,6 +50,8 @@ ENTRIES: dict[str, Maker] = {
     "uniform": learners.Uniform,
     "exp3-ix": learners.Exp3IX,
     "exp3-six, told S": told(learners.Exp3SIX),
+    "tsallis-inf": learners.TsallisINF,
+    "tsallis-inf, rv": partial(learners.TsallisINF, estimator="rv"),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
