@@ -69,6 +69,8 @@ MAKERS: list[tuple[str, Maker]] = [
     *MASTERS,
     ("exp3-six", tc.Exp3SIX),
     ("exp3-six-told", partial(_told, tc.Exp3SIX)),
+    ("restarted-exp3", tc.RestartedExp3),
+    ("restarted-exp3-told", partial(_told, tc.RestartedExp3)),
 ]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe

@@ -334,6 +334,7 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.AdaptiveMasterBase, "rate", "fast"),
     (tc.Exp3SIX, "n_switches", 100),
     (tc.TsallisINF, "estimator", "IW"),
+    (tc.RestartedExp3, "n_switches", 2.5),
 ]
 
 

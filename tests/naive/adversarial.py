@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from tests.naive.learners import Single
+from tests.naive.learners import Exp3, Single
 from tests.naive.solve import REAL, Reals, Sums, falling_softmax
 
 
@@ -98,3 +100,24 @@ def tsallis_weights(above: Reals, eta: REAL) -> Reals:
             low = x
     w: Reals = 4 / (eta * (above - x)) ** 2
     return w
+
+
+class RestartedExp3(Single):
+    """Besbes, Gur & Zeevi, NIPS 2014, with EXP3 on losses: a new one, tuned for D rounds, after every D tells.
+
+    D = ceil((K ln K)^(1/3) (T/S)^(2/3)), at most T, and T if S = 0; S is 1 by default.
+    """
+
+    def __init__(self, K: int, T: int, n_switches: int | None = None) -> None:
+        super().__init__(K, T)
+        S = 1 if n_switches is None else n_switches
+        self.block = T if S == 0 or K == 1 else min(T, math.ceil(math.cbrt(K * math.log(K) * (T / S) ** 2)))
+        self.exp3 = Exp3(K, self.block)
+
+    def distribution(self) -> Reals:
+        return self.exp3.distribution()
+
+    def update(self, a: int, loss: float, served: float) -> None:
+        self.exp3.update(a, loss, served)
+        if self.exp3.n_tells == self.block:
+            self.exp3 = Exp3(self.K, self.block)

@@ -29,6 +29,7 @@ from turncoat.learners import (
     Exp3SIX,
     Learner,
     MasterBase,
+    RestartedExp3,
     TsallisINF,
     Uniform,
 )
@@ -72,6 +73,8 @@ SINGLES: dict[str, Pair] = {
     "exp3-six told 4": Pair(Exp3SIX, naive_adversarial.Exp3SIX, {"n_switches": 4}),
     "tsallis-inf": Pair(TsallisINF, naive_adversarial.TsallisINF, {}),
     "tsallis-inf rv": Pair(TsallisINF, naive_adversarial.TsallisINF, {"estimator": "rv"}),
+    "restarted-exp3": Pair(RestartedExp3, naive_adversarial.RestartedExp3, {}),
+    "restarted-exp3 told 4": Pair(RestartedExp3, naive_adversarial.RestartedExp3, {"n_switches": 4}),
 }
 
 

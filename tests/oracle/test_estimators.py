@@ -20,7 +20,17 @@ import pytest
 
 from tests.naive.driver import PATTERNS, Round
 from tests.oracle.pairs import MASTERS, SINGLES, feed, record
-from turncoat.learners import AdaptiveMasterBase, Exp3, Exp3IX, Exp3S, Exp3SIX, Learner, MasterBase, TsallisINF
+from turncoat.learners import (
+    AdaptiveMasterBase,
+    Exp3,
+    Exp3IX,
+    Exp3S,
+    Exp3SIX,
+    Learner,
+    MasterBase,
+    RestartedExp3,
+    TsallisINF,
+)
 from turncoat.types import Matrix
 
 pytestmark = pytest.mark.jit_off
@@ -74,7 +84,7 @@ def single_estimates(before: Learner, after: Learner, a: int) -> Any:
         rates = [math.sqrt(math.log(K) / (K * n)) for n in (t + 1, t + 2)]
         losses = np.log(old.tree[:K]) / rates[0] - np.log(new.tree[:K]) / rates[1]
     else:
-        losses = -ratios / (old.eta if isinstance(before, Exp3 | Exp3IX | Exp3SIX) else old.xi)
+        losses = -ratios / (old.eta if isinstance(before, Exp3 | Exp3IX | Exp3SIX | RestartedExp3) else old.xi)
     return losses - losses[(a + 1) % K]
 
 

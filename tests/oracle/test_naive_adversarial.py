@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from tests.naive.adversarial import Exp3IX, Exp3SIX, TsallisINF
+from tests.naive.adversarial import Exp3IX, Exp3SIX, RestartedExp3, TsallisINF
 
 
 def near(expected: object) -> object:
@@ -108,3 +108,18 @@ def test_tsallis_inf_with_less_variance() -> None:
     assert learner.probabilities()[0] > 0.64
     learner.tell(1, 1.0, 0.25)
     assert learner.estimates.total.tolist() == [0.5, 7.0]
+
+
+def test_restarted_exp3() -> None:
+    # K = 2, T = 40, S = 5: (2 ln 2 x 64)^(1/3) = 88.7228^(1/3) = 4.46, so D = 5 and eta = sqrt(2 ln 2/10).
+    learner = RestartedExp3(2, 40, n_switches=5)
+    assert learner.block == 5
+    for _ in range(4):
+        learner.tell(0, 0.5, 0.5)
+    assert learner.probabilities()[0] == near(1 / (1 + exp(4 * sqrt(log(2) / 5))))
+    learner.tell(0, 0.5, 0.5)
+    assert learner.probabilities() == [0.5, 0.5]
+    learner.tell(1, 1.0, 0.5)
+    assert learner.probabilities()[1] == near(1 / (1 + exp(2 * sqrt(log(2) / 5))))
+    assert RestartedExp3(2, 40, n_switches=0).block == 40
+    assert RestartedExp3(50, 40).block == 40  # (195.6 x 1600)^(1/3) = 67.9

@@ -24,6 +24,7 @@ from turncoat.learners import (
     Exp3SIX,
     Learner,
     MasterBase,
+    RestartedExp3,
     TsallisINF,
 )
 from turncoat.learners.flat import HEAD
@@ -69,7 +70,7 @@ def floor_of(learner: Learner) -> float:
         return float(state.bases.beta)
     if isinstance(learner, Exp3 | Exp3S):
         return float(state.gamma) / learner.n_arms
-    if isinstance(learner, Exp3IX | Exp3SIX | TsallisINF):
+    if isinstance(learner, Exp3IX | Exp3SIX | TsallisINF | RestartedExp3):
         return float(getattr(state, "share", 0.0)) / learner.n_arms
     return float(state.beta) if isinstance(learner, ClippedOMD) else 1.0 / learner.n_arms
 

@@ -12,6 +12,7 @@ from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
+from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.uniform import Uniform
@@ -27,6 +28,7 @@ __all__ = [
     "Exp3SIX",
     "Learner",
     "MasterBase",
+    "RestartedExp3",
     "TsallisINF",
     "Uniform",
     "clock_of",

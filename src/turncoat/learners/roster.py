@@ -14,6 +14,7 @@ from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
+from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.uniform import Uniform
 
@@ -29,6 +30,7 @@ LEARNERS: dict[str, type[Learner]] = {
         Exp3IX,
         Exp3SIX,
         TsallisINF,
+        RestartedExp3,
     )
 }
 

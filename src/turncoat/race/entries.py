@@ -52,6 +52,7 @@ ENTRIES: dict[str, Maker] = {
     "exp3-six, told S": told(learners.Exp3SIX),
     "tsallis-inf": learners.TsallisINF,
     "tsallis-inf, rv": partial(learners.TsallisINF, estimator="rv"),
+    "restarted-exp3, told S": told(learners.RestartedExp3),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
