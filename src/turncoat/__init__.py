@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from turncoat.bounds import Bound, theorem_1, theorem_2
     from turncoat.errors import HorizonError, HorizonWarning, TuningWarning, TurncoatError, TurncoatWarning
     from turncoat.learners import (
+        KLUCB,
+        UCB1,
         AdaptiveMasterBase,
         ClippedOMD,
         Exp3,
@@ -45,8 +47,8 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase ClippedOMD Exp3 Exp3IX Exp3S Exp3SIX Learner MasterBase RestartedExp3 TsallisINF "
-    "Uniform restore",
+    "learners": "AdaptiveMasterBase ClippedOMD Exp3 Exp3IX Exp3S Exp3SIX KLUCB Learner MasterBase RestartedExp3 "
+    "TsallisINF UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -65,6 +67,7 @@ __all__ = [
     "Exp3SIX",
     "HorizonError",
     "HorizonWarning",
+    "KLUCB",
     "Learner",
     "MasterBase",
     "RestartedExp3",
@@ -73,6 +76,7 @@ __all__ = [
     "TuningWarning",
     "TurncoatError",
     "TurncoatWarning",
+    "UCB1",
     "Uniform",
     "__version__",
     "best_switching_losses",

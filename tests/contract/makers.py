@@ -59,6 +59,11 @@ ANYTIME: list[tuple[str, Maker]] = [
     *HORIZON_FREE,
 ]
 
+# They play the largest index: every other arm has probability 0.
+INDEXED_ANYTIME: list[tuple[str, Maker]] = [("ucb1", tc.UCB1), ("kl-ucb", tc.KLUCB)]
+INDEXED: list[tuple[str, Maker]] = [*INDEXED_ANYTIME]
+ANYTIME += INDEXED_ANYTIME
+
 MAKERS: list[tuple[str, Maker]] = [
     *ANYTIME,
     ("exp3-gain", partial(tc.Exp3, form="gain")),
@@ -76,8 +81,9 @@ MAKERS: list[tuple[str, Maker]] = [
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE]
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
-TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in UNTUNED]
+TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
+RANDOMISED = [(name, make) for name, make in MAKERS if (name, make) not in INDEXED]  # every arm may come
 
 
 def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.contract.makers import (
     MAKERS,
     MASTERS,
     NEEDS_HORIZON,
+    RANDOMISED,
     TAKES_HORIZON,
     TUNED_BY_HORIZON,
     Maker,
@@ -52,7 +54,7 @@ def test_a_decision_says_what_was_drawn_and_how_likely_that_was(make: Maker) -> 
 
 
 @pytest.mark.jit_off
-@every_learner
+@each(RANDOMISED)
 def test_probabilities_are_a_distribution(make: Maker) -> None:
     for K in (1, 2, 9):
         learner = make(K, 1000, seed=3)
@@ -335,6 +337,8 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.Exp3SIX, "n_switches", 100),
     (tc.TsallisINF, "estimator", "IW"),
     (tc.RestartedExp3, "n_switches", 2.5),
+    *((tc.UCB1, "exploration", value) for value in (0, -1.0, 1001, math.nan, "2", None, True, Fraction(1, 10**400))),
+    *((tc.KLUCB, "extra", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
 ]
 
 
@@ -359,7 +363,7 @@ def test_bad_seeds_and_ranges_are_refused(make: Maker) -> None:
             make(2, 100, loss_range=loss_range)
 
 
-@every_learner
+@each(RANDOMISED)
 def test_one_seed_is_one_stream(make: Maker) -> None:
     def arms(seed: Any) -> list[int]:
         return [decision.index for decision in play_by_hand(make(5, 1000, seed=seed), 60)]

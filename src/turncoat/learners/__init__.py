@@ -10,16 +10,20 @@ from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.flat import HEAD, clock_of, rng_of
+from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.tsallis_inf import TsallisINF
+from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
 
 __all__ = [
     "HEAD",
+    "KLUCB",
     "LEARNERS",
+    "UCB1",
     "AdaptiveMasterBase",
     "ClippedOMD",
     "Exp3",

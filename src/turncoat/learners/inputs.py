@@ -95,6 +95,21 @@ def parse_word(name: str, word: str, words: Collection[str]) -> str:
     return word
 
 
+def parse_positive(name: str, value: Any, most: float) -> float:
+    """A number above 0 and at most `most`."""
+    number = float(value) if is_number(value) and 0 < value <= most else 0.0
+    if number == 0.0:  # a fraction may be above 0 and yet no float
+        raise OptionError(f"{name} is {value!r}; accepted are numbers above 0 and at most {most:g}")
+    return number
+
+
+def parse_not_negative(name: str, value: Any, most: float) -> float:
+    """A number from 0 to `most`."""
+    if not is_number(value) or not 0 <= value <= most:
+        raise OptionError(f"{name} is {value!r}; accepted are numbers from 0 to {most:g}")
+    return float(value)
+
+
 def unit_loss(loss: Any, reward: Any, low: float, high: float) -> float:
     """The loss in [0, 1] that a told loss, or a told reward, stands for."""
     if (loss is None) == (reward is None):

@@ -12,10 +12,12 @@ from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
+from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.tsallis_inf import TsallisINF
+from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
 
 LEARNERS: dict[str, type[Learner]] = {
@@ -31,6 +33,8 @@ LEARNERS: dict[str, type[Learner]] = {
         Exp3SIX,
         TsallisINF,
         RestartedExp3,
+        KLUCB,
+        UCB1,
     )
 }
 

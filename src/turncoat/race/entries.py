@@ -53,6 +53,8 @@ ENTRIES: dict[str, Maker] = {
     "tsallis-inf": learners.TsallisINF,
     "tsallis-inf, rv": partial(learners.TsallisINF, estimator="rv"),
     "restarted-exp3, told S": told(learners.RestartedExp3),
+    "kl-ucb": learners.KLUCB,
+    "ucb1": learners.UCB1,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
