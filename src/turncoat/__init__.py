@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UCB1,
         AdaptiveMasterBase,
         ClippedOMD,
+        DiscountedUCB,
         Exp3,
         Exp3IX,
         Exp3S,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         MasterBase,
         RestartedExp3,
         TsallisINF,
+        SlidingWindowUCB,
         Uniform,
         restore,
     )
@@ -47,8 +49,8 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase ClippedOMD Exp3 Exp3IX Exp3S Exp3SIX KLUCB Learner MasterBase RestartedExp3 "
-    "TsallisINF UCB1 Uniform restore",
+    "learners": "AdaptiveMasterBase ClippedOMD DiscountedUCB Exp3 Exp3IX Exp3S Exp3SIX KLUCB Learner MasterBase "
+    "RestartedExp3 SlidingWindowUCB TsallisINF UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -61,6 +63,7 @@ __all__ = [
     "Bound",
     "ClippedOMD",
     "Decision",
+    "DiscountedUCB",
     "Exp3",
     "Exp3IX",
     "Exp3S",
@@ -73,6 +76,7 @@ __all__ = [
     "RestartedExp3",
     "Result",
     "TsallisINF",
+    "SlidingWindowUCB",
     "TuningWarning",
     "TurncoatError",
     "TurncoatWarning",

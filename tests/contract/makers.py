@@ -60,8 +60,19 @@ ANYTIME: list[tuple[str, Maker]] = [
 ]
 
 # They play the largest index: every other arm has probability 0.
-INDEXED_ANYTIME: list[tuple[str, Maker]] = [("ucb1", tc.UCB1), ("kl-ucb", tc.KLUCB)]
-INDEXED: list[tuple[str, Maker]] = [*INDEXED_ANYTIME]
+INDEXED_ANYTIME: list[tuple[str, Maker]] = [
+    ("ucb1", tc.UCB1),
+    ("kl-ucb", tc.KLUCB),
+    ("discounted-ucb-given", partial(tc.DiscountedUCB, discount=0.97)),
+    ("sliding-window-ucb-given", partial(tc.SlidingWindowUCB, window=30)),
+]
+INDEXED_TUNED: list[tuple[str, Maker]] = [
+    ("discounted-ucb", tc.DiscountedUCB),
+    ("discounted-ucb-kl-told", partial(_told, partial(tc.DiscountedUCB, index="kl"))),
+    ("sliding-window-ucb", tc.SlidingWindowUCB),
+    ("sliding-window-ucb-kl-told", partial(_told, partial(tc.SlidingWindowUCB, index="kl"))),
+]
+INDEXED: list[tuple[str, Maker]] = [*INDEXED_ANYTIME, *INDEXED_TUNED]
 ANYTIME += INDEXED_ANYTIME
 
 MAKERS: list[tuple[str, Maker]] = [
@@ -76,6 +87,7 @@ MAKERS: list[tuple[str, Maker]] = [
     ("exp3-six-told", partial(_told, tc.Exp3SIX)),
     ("restarted-exp3", tc.RestartedExp3),
     ("restarted-exp3-told", partial(_told, tc.RestartedExp3)),
+    *INDEXED_TUNED,
 ]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe

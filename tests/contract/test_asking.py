@@ -338,6 +338,11 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.TsallisINF, "estimator", "IW"),
     (tc.RestartedExp3, "n_switches", 2.5),
     *((tc.UCB1, "exploration", value) for value in (0, -1.0, 1001, math.nan, "2", None, True, Fraction(1, 10**400))),
+    *((tc.DiscountedUCB, "discount", value) for value in (0.0, -0.5, 1.5, math.nan, "0.9", True, 1e-7)),
+    *((tc.SlidingWindowUCB, "window", value) for value in (0, -1, 1.5, 2**30 + 1, math.nan, "9", True)),
+    *((learner, "index", value) for learner in (tc.DiscountedUCB, tc.SlidingWindowUCB) for value in ("kl-ucb", None)),
+    *((learner, "exploration", 0.0) for learner in (tc.DiscountedUCB, tc.SlidingWindowUCB)),
+    *((learner, "n_switches", 100) for learner in (tc.DiscountedUCB, tc.SlidingWindowUCB)),
     *((tc.KLUCB, "extra", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
 ]
 

@@ -111,3 +111,72 @@ class KLUCB(IndexRule):
 
     def kind(self) -> str:
         return "kl"
+
+
+class DiscountedUCB(IndexRule):
+    """Garivier & Moulines 2011: a round counts gamma^(its age); mean + 2 sqrt(xi ln n/N), n the total weight.
+
+    gamma = 1 - sqrt(S/T)/4. With the kl index: the largest q with N kl(mean, q) <= xi ln n.
+    """
+
+    def __init__(
+        self,
+        K: int,
+        T: int | None = None,
+        n_switches: int | None = None,
+        discount: float | None = None,
+        index: str = "ucb",
+        exploration: float | None = None,
+    ) -> None:
+        super().__init__(K, T)
+        S = 1 if n_switches is None else n_switches
+        self.gamma = REAL(discount) if discount is not None else 1 - np.sqrt(REAL(S) / REAL(T or 1)) / 4
+        self.word = index
+        self.xi = REAL((0.6 if index == "ucb" else 1.0) if exploration is None else exploration)
+
+    def weights(self) -> list[REAL]:
+        n = len(self.rounds)
+        return list(self.gamma ** (n - 1 - np.arange(n)).astype(REAL))
+
+    def confidence(self, n: REAL) -> REAL:
+        return REAL((4 if self.word == "ucb" else 1) * self.xi * np.log(n))
+
+    def kind(self) -> str:
+        return self.word
+
+
+class SlidingWindowUCB(IndexRule):
+    """Garivier & Moulines 2011: only the last tau rounds count; mean + sqrt(xi ln(min(t, tau))/N).
+
+    tau = 2 sqrt(T ln T/S), rounded up, and at least 2 K; no end for S = 0. With the kl index as above.
+    """
+
+    def __init__(
+        self,
+        K: int,
+        T: int | None = None,
+        n_switches: int | None = None,
+        window: int | None = None,
+        index: str = "ucb",
+        exploration: float | None = None,
+    ) -> None:
+        super().__init__(K, T)
+        S = 1 if n_switches is None else n_switches
+        self.tau: float = math.inf
+        if window is not None:
+            self.tau = window
+        elif S > 0:
+            assert T is not None
+            self.tau = max(math.ceil(2 * math.sqrt(T * math.log(T) / S)), 2 * K)
+        self.word = index
+        self.xi = REAL((0.6 if index == "ucb" else 1.0) if exploration is None else exploration)
+
+    def weights(self) -> list[REAL]:
+        n = len(self.rounds)
+        return [REAL(n - i <= self.tau) for i in range(n)]
+
+    def confidence(self, n: REAL) -> REAL:
+        return REAL(self.xi * np.log(n))  # the rounds that count are min(t, tau)
+
+    def kind(self) -> str:
+        return self.word

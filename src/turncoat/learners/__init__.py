@@ -5,6 +5,7 @@ from __future__ import annotations
 from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.clipped_omd import ClippedOMD
+from turncoat.learners.discounted_ucb import DiscountedUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3s import Exp3S
@@ -16,6 +17,7 @@ from turncoat.learners.master_base import MasterBase
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.tsallis_inf import TsallisINF
+from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
 from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
 
@@ -26,6 +28,7 @@ __all__ = [
     "UCB1",
     "AdaptiveMasterBase",
     "ClippedOMD",
+    "DiscountedUCB",
     "Exp3",
     "Exp3IX",
     "Exp3S",
@@ -34,6 +37,7 @@ __all__ = [
     "MasterBase",
     "RestartedExp3",
     "TsallisINF",
+    "SlidingWindowUCB",
     "Uniform",
     "clock_of",
     "jit_rule",

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from turncoat._jit import jit, jit_rule
+from turncoat.learners.inputs import parse_positive
 from turncoat.learners.kl import is_below, upper
 from turncoat.learners.learner import Learner
 from turncoat.rng import uniform
@@ -31,6 +32,14 @@ from turncoat.types import Vector
 
 Index: TypeAlias = Literal["ucb", "kl"]
 INDICES = ("ucb", "kl")
+MOST_EXPLORATION = 1000.0
+
+
+def parse_exploration(exploration: float | None, index: Index) -> float:
+    """xi of a rule whose confidence is xi times a logarithm: 0.6 where theory is for (1), which wants more than 1/2."""
+    if exploration is None:
+        return 0.6 if index == "ucb" else 1.0
+    return parse_positive("exploration", exploration, MOST_EXPLORATION)
 
 
 class Rule(NamedTuple):
@@ -58,11 +67,11 @@ def kl_index(n: float, total: float, confidence: float, least: float) -> float:
     return mean if is_below(mean, level, least) else upper(mean, level)
 
 
-def largest(confidence: Callable[[Any], float], index: Callable[[Any, float, int, float], float]) -> Rule:
+def largest(confidence: Callable[[Any], Any], index: Callable[[Any, Any, int, float], float]) -> Rule:
     """The rule that plays the arm with the largest index.
 
-    `confidence(state)` is computed once a round; `index(state, confidence, arm, least)` may be any number below `least`
-    where the index is below it: it cannot win.
+    `confidence(state)`, a number or several, is computed once a round. `index(state, confidence, arm, least)` may be
+    any number below `least` where the index is below it: it cannot win.
     """
 
     @jit_rule

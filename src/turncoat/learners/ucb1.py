@@ -30,12 +30,10 @@ from typing import NamedTuple
 
 from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.flat import HEAD, clock_of, rng_of
-from turncoat.learners.index import IndexLearner, largest, ucb_index
+from turncoat.learners.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
 from turncoat.learners.inputs import parse_positive
 from turncoat.learners.learner import Facts
 from turncoat.types import Ints, Label, Seed, Vector, Words
-
-MOST_EXPLORATION = 1000.0
 
 
 class UCB1State(NamedTuple):

@@ -55,6 +55,10 @@ ENTRIES: dict[str, Maker] = {
     "restarted-exp3, told S": told(learners.RestartedExp3),
     "kl-ucb": learners.KLUCB,
     "ucb1": learners.UCB1,
+    "discounted-ucb, told S": told(learners.DiscountedUCB),
+    "discounted-ucb, kl, told S": told(partial(learners.DiscountedUCB, index="kl")),
+    "sliding-window-ucb, told S": told(learners.SlidingWindowUCB),
+    "sliding-window-ucb, kl, told S": told(partial(learners.SlidingWindowUCB, index="kl")),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.

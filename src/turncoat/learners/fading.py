@@ -1,0 +1,58 @@
+"""Sums that fade: every round all of them shrink by a factor, and one of them grows.
+
+    X(a) <- gamma X(a) for every a, then X(a_t) += x                                    (1)
+
+Shrinking is not done but written down: what is stored is X(a) w, with w = gamma^-age and `age` the number of rounds
+since the last rescaling, so (1) is a single addition of x w. Before w can overflow all sums are divided by it and the
+age starts again. Both w and 1/w come from one power of gamma, not from a product of many, so there is nothing in which
+errors could pile up: after a million rounds sums are as good as after a hundred. A sum that nothing is added to fades
+to 0 in the end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from turncoat._jit import jit
+from turncoat.errors import OptionError
+from turncoat.learners.inputs import is_number
+from turncoat.mirror.entropy import LARGEST_TOTAL
+from turncoat.types import Vector
+
+SMALLEST_DISCOUNT = 1e-6
+
+
+def discount_for(T: int, S: int | None) -> float:
+    """gamma = 1 - sqrt(S/T)/4, of the guarantee of Garivier & Moulines (2011) for D-UCB; without S as for S = 1.
+
+    With no switch at all nothing is forgotten: gamma = 1.
+    """
+    return 1.0 - 0.25 * math.sqrt((1 if S is None else S) / T)
+
+
+def parse_discount(discount: Any) -> float:
+    """A discount that a user gave."""
+    if not is_number(discount) or not SMALLEST_DISCOUNT <= discount <= 1:
+        raise OptionError(f"discount is {discount!r}; accepted are numbers from {SMALLEST_DISCOUNT:g} to 1")
+    return float(discount)
+
+
+@jit
+def weight(gamma: float, age: float) -> float:
+    """w, by which what is stored is too large."""
+    return math.pow(gamma, -age)
+
+
+@jit
+def grow_older(gamma: float, age: Vector, first: Vector, second: Vector) -> float:
+    """All sums of both vectors fade by gamma; what must be multiplied to a number before it is added to one."""
+    age[0] += 1.0
+    w = weight(gamma, age[0])
+    if w > LARGEST_TOTAL:
+        for a in range(first.size):
+            first[a] /= w
+            second[a] /= w
+        age[0] = 0.0
+        w = 1.0
+    return w
