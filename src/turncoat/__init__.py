@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         Learner,
         MasterBase,
         RestartedExp3,
-        TsallisINF,
         SlidingWindowUCB,
+        TsallisINF,
         Uniform,
         restore,
     )

@@ -16,8 +16,8 @@ from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
-from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
+from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
 
