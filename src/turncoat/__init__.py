@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Exp3IX,
         Exp3S,
         Exp3SIX,
+        GLRklUCB,
         Learner,
         MasterBase,
         RestartedExp3,
@@ -49,8 +50,8 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase ClippedOMD DiscountedUCB Exp3 Exp3IX Exp3S Exp3SIX KLUCB Learner MasterBase "
-    "RestartedExp3 SlidingWindowUCB TsallisINF UCB1 Uniform restore",
+    "learners": "AdaptiveMasterBase ClippedOMD DiscountedUCB Exp3 Exp3IX Exp3S Exp3SIX GLRklUCB KLUCB Learner "
+    "MasterBase RestartedExp3 SlidingWindowUCB TsallisINF UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -68,6 +69,7 @@ __all__ = [
     "Exp3IX",
     "Exp3S",
     "Exp3SIX",
+    "GLRklUCB",
     "HorizonError",
     "HorizonWarning",
     "KLUCB",

@@ -71,9 +71,17 @@ INDEXED_TUNED: list[tuple[str, Maker]] = [
     ("discounted-ucb-kl-told", partial(_told, partial(tc.DiscountedUCB, index="kl"))),
     ("sliding-window-ucb", tc.SlidingWindowUCB),
     ("sliding-window-ucb-kl-told", partial(_told, partial(tc.SlidingWindowUCB, index="kl"))),
+    ("glr-kl-ucb-unexploring", partial(tc.GLRklUCB, exploration=0.0)),
 ]
 INDEXED: list[tuple[str, Maker]] = [*INDEXED_ANYTIME, *INDEXED_TUNED]
 ANYTIME += INDEXED_ANYTIME
+
+# So do these, but for rounds in which exploration is forced.
+EXPLORING: list[tuple[str, Maker]] = [
+    ("glr-kl-ucb", tc.GLRklUCB),
+    ("glr-kl-ucb-local", partial(tc.GLRklUCB, restart="local", threshold="experiments", n_splits=6, every=2)),
+    ("glr-kl-ucb-told", partial(_told, partial(tc.GLRklUCB, threshold="proven"))),
+]
 
 MAKERS: list[tuple[str, Maker]] = [
     *ANYTIME,
@@ -88,6 +96,7 @@ MAKERS: list[tuple[str, Maker]] = [
     ("restarted-exp3", tc.RestartedExp3),
     ("restarted-exp3-told", partial(_told, tc.RestartedExp3)),
     *INDEXED_TUNED,
+    *EXPLORING,
 ]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
@@ -95,7 +104,7 @@ CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEED
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
-RANDOMISED = [(name, make) for name, make in MAKERS if (name, make) not in INDEXED]  # every arm may come
+RANDOMISED = [(name, make) for name, make in MAKERS if (name, make) not in INDEXED + EXPLORING]  # every arm may come
 
 
 def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:

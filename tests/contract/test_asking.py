@@ -344,6 +344,13 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     *((learner, "exploration", 0.0) for learner in (tc.DiscountedUCB, tc.SlidingWindowUCB)),
     *((learner, "n_switches", 100) for learner in (tc.DiscountedUCB, tc.SlidingWindowUCB)),
     *((tc.KLUCB, "extra", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
+    *((tc.GLRklUCB, "delta", value) for value in (0, -0.1, 1.5, math.nan, "0.1", True, Fraction(1, 10**400))),
+    *((tc.GLRklUCB, "exploration", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
+    *((tc.GLRklUCB, "n_splits", value) for value in (0, 1, 2**20 + 1, 64.0, "64", None, True)),
+    *((tc.GLRklUCB, "every", value) for value in (0, -1, 2**53 + 1, 10.0, "10", None, True)),
+    (tc.GLRklUCB, "restart", "all"),
+    (tc.GLRklUCB, "threshold", "theory"),
+    (tc.GLRklUCB, "n_switches", 100),
 ]
 
 

@@ -11,6 +11,7 @@ from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.flat import HEAD, clock_of, rng_of
+from turncoat.learners.glr_kl_ucb import GLRklUCB
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
@@ -33,6 +34,7 @@ __all__ = [
     "Exp3IX",
     "Exp3S",
     "Exp3SIX",
+    "GLRklUCB",
     "Learner",
     "MasterBase",
     "RestartedExp3",

@@ -13,6 +13,7 @@ from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
+from turncoat.learners.glr_kl_ucb import GLRklUCB
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
@@ -39,6 +40,7 @@ LEARNERS: dict[str, type[Learner]] = {
         UCB1,
         DiscountedUCB,
         SlidingWindowUCB,
+        GLRklUCB,
     )
 }
 

@@ -59,6 +59,8 @@ ENTRIES: dict[str, Maker] = {
     "discounted-ucb, kl, told S": told(partial(learners.DiscountedUCB, index="kl")),
     "sliding-window-ucb, told S": told(learners.SlidingWindowUCB),
     "sliding-window-ucb, kl, told S": told(partial(learners.SlidingWindowUCB, index="kl")),
+    "glr-kl-ucb": learners.GLRklUCB,
+    "glr-kl-ucb, local": partial(learners.GLRklUCB, restart="local"),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
