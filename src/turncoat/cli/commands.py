@@ -61,7 +61,7 @@ def turncoat() -> None:
     metavar="ID",
     help="Instead: this game, such as flip/3; again for more.",
 )
-@options.learners("six in quick, else all")
+@options.learners("six, in the arena all")
 @click.option(
     "--horizon",
     callback=whole_numbers,

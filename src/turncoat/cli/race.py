@@ -31,7 +31,7 @@ def run_race(
     began = time.perf_counter()
     console = screen(stderr=as_json)
     games = environments or suite(suite_name)
-    names = learners or (FEW if games == suite("quick") else tuple(ENTRIES))
+    names = learners or (tuple(ENTRIES) if games == suite("arena") else FEW)
     result, notes = watched_race(console, {name: entry(name) for name in names}, games, **words)
     for note in notes:
         console.print(f"note: {note}", style="yellow")

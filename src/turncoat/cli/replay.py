@@ -18,7 +18,7 @@ from turncoat.cli.screen import screen
 from turncoat.cli.table_input import Values, read_values
 from turncoat.environments import Table
 from turncoat.errors import TableError
-from turncoat.race import ENTRIES, Result, entry
+from turncoat.race import FEW, Result, entry
 from turncoat.race.entries import Told
 from turncoat.regret import best_switching_losses
 from turncoat.types import Vector
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
 def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **racing: Any) -> None:
     """Race the learners over the table and print how they did."""
-    makers = {name: entry(name) for name in learners or ENTRIES}
+    makers = {name: entry(name) for name in learners or FEW}
     values = read_values(options)
     scale = options.scale or _own_scale(values)
     table = Table(values.table, arms=values.arms, loss_range=scale, rewards=values.rewards)

@@ -89,7 +89,7 @@ def takes_table(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @takes_table
-@options.learners("all")
+@options.learners("six")
 @options.seeds
 @options.seed
 @_max_switches
