@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         DiscountedUCB,
         Exp3,
         Exp3IX,
+        Exp3P,
         Exp3S,
         Exp3SIX,
         GLRklUCB,
@@ -50,8 +51,8 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase ClippedOMD DiscountedUCB Exp3 Exp3IX Exp3S Exp3SIX GLRklUCB KLUCB Learner "
-    "MasterBase RestartedExp3 SlidingWindowUCB TsallisINF UCB1 Uniform restore",
+    "learners": "AdaptiveMasterBase ClippedOMD DiscountedUCB Exp3 Exp3IX Exp3P Exp3S Exp3SIX GLRklUCB KLUCB "
+    "Learner MasterBase RestartedExp3 SlidingWindowUCB TsallisINF UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -67,6 +68,7 @@ __all__ = [
     "DiscountedUCB",
     "Exp3",
     "Exp3IX",
+    "Exp3P",
     "Exp3S",
     "Exp3SIX",
     "GLRklUCB",

@@ -97,6 +97,8 @@ MAKERS: list[tuple[str, Maker]] = [
     ("restarted-exp3-told", partial(_told, tc.RestartedExp3)),
     *INDEXED_TUNED,
     *EXPLORING,
+    ("exp3.p", tc.Exp3P),
+    ("exp3.p-risk", partial(tc.Exp3P, risk=0.01)),
 ]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe

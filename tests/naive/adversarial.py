@@ -121,3 +121,28 @@ class RestartedExp3(Single):
         self.exp3.update(a, loss, served)
         if self.exp3.n_tells == self.block:
             self.exp3 = Exp3(self.K, self.block)
+
+
+class Exp3P(Single):
+    """Bubeck & Cesa-Bianchi 2012, Exp3.P: p = (1 - g) softmax(eta G) + g/K, and G_i += (gain 1{i = a} + b)/p_i.
+
+    eta = 0.95 sqrt(ln K/(K T)), g = 1.05 sqrt(K ln K/T) up to 1, b = sqrt(ln(K/risk)/(K T)), risk 1 by default.
+    """
+
+    def __init__(self, K: int, T: int, risk: float | None = None) -> None:
+        super().__init__(K, T)
+        log = np.log(REAL(K))
+        self.eta = REAL("0.95") * np.sqrt(log / (REAL(K) * T))
+        self.gamma = min(REAL(1), REAL("1.05") * np.sqrt(K * log / REAL(T)))
+        self.bonus = np.sqrt((log - (0 if risk is None else np.log(REAL(risk)))) / (REAL(K) * T))
+        self.estimates = Sums(K)
+
+    def distribution(self) -> Reals:
+        inner = falling_softmax(self.eta * self.estimates.below_greatest())
+        p: Reals = (1 - self.gamma) * inner + self.gamma / self.K
+        return p
+
+    def update(self, a: int, loss: float, served: float) -> None:
+        for i, p in enumerate(self.distribution()):
+            self.estimates.add(i, self.bonus / p)
+        self.estimates.add(a, (1 - REAL(loss)) / REAL(served))

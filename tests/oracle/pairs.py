@@ -25,6 +25,7 @@ from turncoat.learners import (
     ClippedOMD,
     Exp3,
     Exp3IX,
+    Exp3P,
     Exp3S,
     Exp3SIX,
     Learner,
@@ -75,6 +76,8 @@ SINGLES: dict[str, Pair] = {
     "tsallis-inf rv": Pair(TsallisINF, naive_adversarial.TsallisINF, {"estimator": "rv"}),
     "restarted-exp3": Pair(RestartedExp3, naive_adversarial.RestartedExp3, {}),
     "restarted-exp3 told 4": Pair(RestartedExp3, naive_adversarial.RestartedExp3, {"n_switches": 4}),
+    "exp3.p": Pair(Exp3P, naive_adversarial.Exp3P, {}),
+    "exp3.p risk": Pair(Exp3P, naive_adversarial.Exp3P, {"risk": 0.01}),
 }
 
 

@@ -24,6 +24,7 @@ from turncoat.learners import (
     AdaptiveMasterBase,
     Exp3,
     Exp3IX,
+    Exp3P,
     Exp3S,
     Exp3SIX,
     Learner,
@@ -72,6 +73,9 @@ def single_estimates(before: Learner, after: Learner, a: int) -> Any:
         return K / old.gamma * np.log((new.tree[:K] + new.offset[0] - shared) / (old.tree[:K] + old.offset[0]))
     if isinstance(before, TsallisINF):  # its sums are at hand
         return (new.scores[:K] - old.scores[:K]) + (new.scores[K:] - old.scores[K:])
+    if isinstance(before, Exp3P):
+        gains = ((old.scores[:K] - new.scores[:K]) + (old.scores[K:] - new.scores[K:])) / old.eta
+        return gains - old.beta / before.probabilities()  # without the bonus
     if isinstance(before, Exp3SIX) and old.share > 0.0:  # what was shared is taken back
         shared = (new.tree[:K] - old.share / K) / (1.0 - old.share)
         losses = -np.log(shared / old.tree[:K]) / old.eta
@@ -105,7 +109,7 @@ def test_single_learners(name: str, late: bool) -> None:
         eta = float(learner.view().eta) or math.sqrt(math.log(K) / (K * (learner.n_told + 1)))
         assert expected == pytest.approx(TRUE * served / (served + eta / 2), abs=CLOSE)
         return
-    gains = isinstance(learner, Exp3S) or (isinstance(learner, Exp3) and learner.form == "gain")
+    gains = isinstance(learner, Exp3S | Exp3P) or (isinstance(learner, Exp3) and learner.form == "gain")
     assert expected == pytest.approx(1 - TRUE if gains else TRUE, abs=CLOSE)
 
 

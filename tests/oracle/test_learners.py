@@ -2,7 +2,7 @@
 
 What runs, over K in {1, 2, 3, 10, 64, 65, 1000}:
     single learners, and both masters as in the paper (own feedback, exact projection)     20,000 rounds, every K
-    the other tunings of ClippedOMD at K = 1000                                              1,000
+    the other tunings of ClippedOMD, and Exp3P, at K = 1000                                  1,000
     TsallisINF with "rv", whose oracle needs a root in every round                           3,000, every K
     both masters with shared feedback, exact projection                                     20,000 for K = 1 and 10
                                                                                              3,000 for the others
@@ -54,7 +54,7 @@ def rounds_of(name: str, K: int) -> int:
     if name == "tsallis-inf rv":
         return 3_000
     if name in SINGLES:
-        return 1_000 if K == 1000 and name.startswith("clipped-omd told") else 20_000
+        return 1_000 if K == 1000 and name.startswith(("clipped-omd told", "exp3.p")) else 20_000
     if name in PAPER or (name in SHARED and K in (1, 10)):
         return 20_000
     return 3_000 if name in SHARED else 500

@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from tests.naive.adversarial import Exp3IX, Exp3SIX, RestartedExp3, TsallisINF
+from tests.naive.adversarial import Exp3IX, Exp3P, Exp3SIX, RestartedExp3, TsallisINF
 
 
 def near(expected: object) -> object:
@@ -123,3 +123,19 @@ def test_restarted_exp3() -> None:
     assert learner.probabilities()[1] == near(1 / (1 + exp(2 * sqrt(log(2) / 5))))
     assert RestartedExp3(2, 40, n_switches=0).block == 40
     assert RestartedExp3(50, 40).block == 40  # (195.6 x 1600)^(1/3) = 67.9
+
+
+@pytest.mark.parametrize("risk, b", [(None, sqrt(log(2) / 200)), (0.05, sqrt(log(40) / 200))])
+def test_exp3_p(risk: float | None, b: float) -> None:
+    # K = 2, T = 100: eta = 0.95 sqrt(ln 2/200) = 0.055927, g = 1.05 sqrt(2 ln 2/100) = 0.123628. Loss 0.25 at arm 0,
+    # served 1/2: 1.5 for arm 0, and 2 b for both, which says nothing yet.
+    eta, g = 0.95 * sqrt(log(2) / 200), 1.05 * sqrt(2 * log(2) / 100)
+    learner = Exp3P(2, 100, risk)
+    learner.tell(0, 0.25, 0.5)
+    p0 = (1 - g) / (1 + exp(-1.5 * eta)) + g / 2
+    assert learner.probabilities() == near([p0, (1 - g) / (1 + exp(1.5 * eta)) + g / 2])
+    # Loss 1 at arm 1: no gain, but the bonuses differ now, b/p0 and b/(1 - p0): arm 1, less likely, gains more.
+    learner.tell(1, 1.0, 0.3)
+    ahead = eta * (1.5 + b / p0 - b / (1 - p0))
+    assert learner.probabilities()[0] == near((1 - g) / (1 + exp(-ahead)) + g / 2)
+    assert learner.probabilities()[0] < p0

@@ -20,6 +20,7 @@ from turncoat.learners import (
     ClippedOMD,
     Exp3,
     Exp3IX,
+    Exp3P,
     Exp3S,
     Exp3SIX,
     Learner,
@@ -38,7 +39,7 @@ CLOSE = 1e-12
 MOVED_BY_A_LOSS_OF_0 = {  # by gains, by rates that change, by sharing
     *("uniform", "exp3 anytime", "exp3 gain", "exp3.s", "exp3.s told 4"),
     *("exp3-ix anytime", "exp3-six", "exp3-six told 4"),
-    *("tsallis-inf", "tsallis-inf rv"),
+    *("tsallis-inf", "tsallis-inf rv", "exp3.p", "exp3.p risk"),
 }
 LOSS_FORM = [name for name in PAIRS if name not in MOVED_BY_A_LOSS_OF_0]
 SHARED = [name for name in MASTERS if "shared" in name]
@@ -68,7 +69,7 @@ def floor_of(learner: Learner) -> float:
     state = learner.view()
     if isinstance(learner, MasterBase | AdaptiveMasterBase):
         return float(state.bases.beta)
-    if isinstance(learner, Exp3 | Exp3S):
+    if isinstance(learner, Exp3 | Exp3S | Exp3P):
         return float(state.gamma) / learner.n_arms
     if isinstance(learner, Exp3IX | Exp3SIX | TsallisINF | RestartedExp3):
         return float(getattr(state, "share", 0.0)) / learner.n_arms
@@ -194,6 +195,18 @@ def test_exp3_s_that_shares_nothing_is_exp3_on_gains(K: int, T: int, seed: int) 
     for one in record(exp3, PATTERNS["real_valued"](60, K, seed), delay=3):
         feed(exp3_s, one)
         assert exp3_s.probabilities() == pytest.approx(exp3.probabilities(), rel=CLOSE)
+
+
+@few
+@given(K=st.integers(2, 12), T=horizons, seed=st.integers(0, 99))
+def test_exp3_p_without_bonus_is_exp3_on_gains(K: int, T: int, seed: int) -> None:
+    exp3, exp3_p = Exp3(K, T, form="gain", seed=seed), Exp3P(K, T)
+    gamma = exp3.view().gamma
+    exp3_p._buffer[HEAD + 1 : HEAD + 4] = gamma / K, gamma, 0.0
+    assert (exp3_p.view().eta, exp3_p.view().gamma, exp3_p.view().beta) == (gamma / K, gamma, 0.0)
+    for one in record(exp3, PATTERNS["real_valued"](60, K, seed), delay=3):
+        feed(exp3_p, one)
+        assert exp3_p.probabilities() == pytest.approx(exp3.probabilities(), rel=CLOSE)
 
 
 @few

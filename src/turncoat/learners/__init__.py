@@ -8,6 +8,7 @@ from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.discounted_ucb import DiscountedUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
+from turncoat.learners.exp3p import Exp3P
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.flat import HEAD, clock_of, rng_of
@@ -32,6 +33,7 @@ __all__ = [
     "DiscountedUCB",
     "Exp3",
     "Exp3IX",
+    "Exp3P",
     "Exp3S",
     "Exp3SIX",
     "GLRklUCB",

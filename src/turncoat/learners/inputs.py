@@ -65,6 +65,15 @@ def parse_switches(n_switches: int | None, horizon: int) -> int | None:
     return int(n_switches)
 
 
+def parse_risk(risk: float | None) -> float | None:
+    """The probability with which a bound may fail, or None for "not given"."""
+    if risk is None:
+        return None
+    if not is_number(risk) or not 0.0 < risk < 1.0 or not 0.0 < float(risk) < 1.0:  # a fraction may round to 0
+        raise OptionError(f"risk is {risk!r}; accepted are numbers above 0 and below 1, or None")
+    return float(risk)
+
+
 def parse_range(loss_range: Sequence[float]) -> tuple[float, float]:
     """The smallest and the largest loss that can be told."""
     accepted = "accepted is a pair (lowest, highest) of finite numbers, lowest < highest"

@@ -11,6 +11,7 @@ from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.discounted_ucb import DiscountedUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
+from turncoat.learners.exp3p import Exp3P
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.glr_kl_ucb import GLRklUCB
@@ -41,6 +42,7 @@ LEARNERS: dict[str, type[Learner]] = {
         DiscountedUCB,
         SlidingWindowUCB,
         GLRklUCB,
+        Exp3P,
     )
 }
 

@@ -61,6 +61,7 @@ ENTRIES: dict[str, Maker] = {
     "sliding-window-ucb, kl, told S": told(partial(learners.SlidingWindowUCB, index="kl")),
     "glr-kl-ucb": learners.GLRklUCB,
     "glr-kl-ucb, local": partial(learners.GLRklUCB, restart="local"),
+    "exp3.p": learners.Exp3P,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
