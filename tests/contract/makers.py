@@ -99,6 +99,7 @@ MAKERS: list[tuple[str, Maker]] = [
     *EXPLORING,
     ("exp3.p", tc.Exp3P),
     ("exp3.p-risk", partial(tc.Exp3P, risk=0.01)),
+    ("clipped-omd-sharing", partial(tc.ClippedOMD, projection="sharing")),
 ]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe

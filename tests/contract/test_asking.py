@@ -352,6 +352,7 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.GLRklUCB, "threshold", "theory"),
     (tc.GLRklUCB, "n_switches", 100),
     (tc.Exp3P, "risk", 0.0),
+    (tc.ClippedOMD, "projection", "mixing"),
     (tc.Exp3P, "risk", 1),
     (tc.Exp3P, "risk", "0.1"),
 ]

@@ -146,3 +146,26 @@ class Exp3P(Single):
         for i, p in enumerate(self.distribution()):
             self.estimates.add(i, self.bonus / p)
         self.estimates.add(a, (1 - REAL(loss)) / REAL(served))
+
+
+class SharingOMD(Single):
+    """Herbster & Warmuth, Mach. Learn. 32 (1998), on loss/p: an exponential step, then every arm gives 1/T away to all.
+
+    xi = sqrt(2 (S ln(K T) + ln K)/(K T)); S is 1 by default.
+    """
+
+    def __init__(self, K: int, T: int, n_switches: int | None = None, projection: str = "sharing") -> None:
+        super().__init__(K, T)
+        S = 1 if n_switches is None else n_switches
+        KT = REAL(K * T)
+        self.xi = np.sqrt(2 * (S * np.log(KT) + np.log(REAL(K))) / KT)
+        self.p = np.full(K, 1 / REAL(K))
+
+    def distribution(self) -> Reals:
+        return self.p
+
+    def update(self, a: int, loss: float, served: float) -> None:
+        w = self.p.copy()
+        w[a] *= np.exp(-self.xi * REAL(loss) / REAL(served))
+        share = 1 / REAL(self.T)
+        self.p = (1 - share) * w / w.sum() + share / self.K

@@ -78,6 +78,7 @@ SINGLES: dict[str, Pair] = {
     "restarted-exp3 told 4": Pair(RestartedExp3, naive_adversarial.RestartedExp3, {"n_switches": 4}),
     "exp3.p": Pair(Exp3P, naive_adversarial.Exp3P, {}),
     "exp3.p risk": Pair(Exp3P, naive_adversarial.Exp3P, {"risk": 0.01}),
+    "clipped-omd sharing": Pair(ClippedOMD, naive_adversarial.SharingOMD, {"projection": "sharing"}),
 }
 
 

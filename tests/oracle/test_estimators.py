@@ -22,6 +22,7 @@ from tests.naive.driver import PATTERNS, Round
 from tests.oracle.pairs import MASTERS, SINGLES, feed, record
 from turncoat.learners import (
     AdaptiveMasterBase,
+    ClippedOMD,
     Exp3,
     Exp3IX,
     Exp3P,
@@ -76,9 +77,10 @@ def single_estimates(before: Learner, after: Learner, a: int) -> Any:
     if isinstance(before, Exp3P):
         gains = ((old.scores[:K] - new.scores[:K]) + (old.scores[K:] - new.scores[K:])) / old.eta
         return gains - old.beta / before.probabilities()  # without the bonus
-    if isinstance(before, Exp3SIX) and old.share > 0.0:  # what was shared is taken back
-        shared = (new.tree[:K] - old.share / K) / (1.0 - old.share)
-        losses = -np.log(shared / old.tree[:K]) / old.eta
+    if (isinstance(before, Exp3SIX) and old.share > 0.0) or (isinstance(before, ClippedOMD) and old.sharing):
+        share, rate = (old.share, old.eta) if isinstance(before, Exp3SIX) else (K * old.beta, old.xi)
+        taken_back = (new.tree[:K] - share / K) / (1.0 - share)  # what was shared
+        losses = -np.log(taken_back / old.tree[:K]) / rate
         return losses - losses[(a + 1) % K]
     ratios = np.log(new.tree[:K] / old.tree[:K])
     if isinstance(before, Exp3) and old.gain:

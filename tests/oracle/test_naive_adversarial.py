@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from tests.naive.adversarial import Exp3IX, Exp3P, Exp3SIX, RestartedExp3, TsallisINF
+from tests.naive.adversarial import Exp3IX, Exp3P, Exp3SIX, RestartedExp3, SharingOMD, TsallisINF
 
 
 def near(expected: object) -> object:
@@ -139,3 +139,15 @@ def test_exp3_p(risk: float | None, b: float) -> None:
     ahead = eta * (1.5 + b / p0 - b / (1 - p0))
     assert learner.probabilities()[0] == near((1 - g) / (1 + exp(-ahead)) + g / 2)
     assert learner.probabilities()[0] < p0
+
+
+def test_sharing_omd() -> None:
+    # K = 2, T = 4, S = 1: xi = sqrt(2 (ln 8 + ln 2)/8) = sqrt(ln 2) = 0.832555. Loss 1 at arm 0, served 1/2: 0.159077,
+    # as for ClippedOMD; then each gives a quarter away: 0.75 x 0.159077 + 1/8 = 0.244308.
+    learner = SharingOMD(2, 4)
+    learner.tell(0, 1.0, 0.5)
+    p0 = 0.75 / (1 + exp(2 * sqrt(log(2)))) + 1 / 8
+    assert learner.probabilities() == near([p0, 1 - p0])
+    assert p0 == pytest.approx(0.244308, abs=1e-6)
+    learner.tell(0, 0.0, 0.5)  # nothing lost, and yet something shared
+    assert learner.probabilities()[0] == near(0.75 * p0 + 1 / 8)

@@ -39,7 +39,7 @@ CLOSE = 1e-12
 MOVED_BY_A_LOSS_OF_0 = {  # by gains, by rates that change, by sharing
     *("uniform", "exp3 anytime", "exp3 gain", "exp3.s", "exp3.s told 4"),
     *("exp3-ix anytime", "exp3-six", "exp3-six told 4"),
-    *("tsallis-inf", "tsallis-inf rv", "exp3.p", "exp3.p risk"),
+    *("tsallis-inf", "tsallis-inf rv", "exp3.p", "exp3.p risk", "clipped-omd sharing"),
 }
 LOSS_FORM = [name for name in PAIRS if name not in MOVED_BY_A_LOSS_OF_0]
 SHARED = [name for name in MASTERS if "shared" in name]
