@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UCB1,
         AdaptiveMasterBase,
         ClippedOMD,
+        DiscountedThompson,
         DiscountedUCB,
         Exp3,
         Exp3IX,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         MasterBase,
         RestartedExp3,
         SlidingWindowUCB,
+        ThompsonSampling,
         TsallisINF,
         Uniform,
         restore,
@@ -51,8 +53,9 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase ClippedOMD DiscountedUCB Exp3 Exp3IX Exp3P Exp3S Exp3SIX GLRklUCB KLUCB "
-    "Learner MasterBase RestartedExp3 SlidingWindowUCB TsallisINF UCB1 Uniform restore",
+    "learners": "AdaptiveMasterBase ClippedOMD DiscountedThompson DiscountedUCB Exp3 Exp3IX Exp3P Exp3S Exp3SIX "
+    "GLRklUCB KLUCB Learner MasterBase RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF "
+    "UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -65,6 +68,7 @@ __all__ = [
     "Bound",
     "ClippedOMD",
     "Decision",
+    "DiscountedThompson",
     "DiscountedUCB",
     "Exp3",
     "Exp3IX",
@@ -81,6 +85,7 @@ __all__ = [
     "Result",
     "TsallisINF",
     "SlidingWindowUCB",
+    "ThompsonSampling",
     "TuningWarning",
     "TurncoatError",
     "TurncoatWarning",

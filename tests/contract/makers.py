@@ -102,6 +102,15 @@ MAKERS: list[tuple[str, Maker]] = [
     ("clipped-omd-sharing", partial(tc.ClippedOMD, projection="sharing")),
 ]
 
+# They cannot say their probabilities. Tests that do not ask for them run with these too.
+NO_CLOSED_FORM: list[tuple[str, Maker]] = [
+    ("thompson-sampling", tc.ThompsonSampling),
+    ("discounted-thompson", tc.DiscountedThompson),
+    ("discounted-thompson-told", partial(_told, tc.DiscountedThompson)),
+    ("discounted-thompson-given", partial(tc.DiscountedThompson, discount=0.97, prior=0.5)),
+]
+EVERYONE = [*MAKERS, *NO_CLOSED_FORM]
+
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE]
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
@@ -116,6 +125,7 @@ def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:
 
 
 every_learner = each(MAKERS)
+everyone = each(EVERYONE)
 
 
 def loss_at(t: int, arm: int) -> float:

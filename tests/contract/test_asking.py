@@ -25,6 +25,7 @@ from tests.contract.makers import (
     contents,
     each,
     every_learner,
+    everyone,
     loss_at,
     play_by_hand,
 )
@@ -110,7 +111,7 @@ def test_what_a_learner_shows_cannot_be_used_to_change_it(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_a_decision_is_immutable_and_travels_through_json(make: Maker) -> None:
     learner = make(["red", "green"], 100, seed=2)
     decision = learner.ask()
@@ -206,7 +207,7 @@ def test_arms_are_a_count_or_distinct_labels(arms: Any, labels: list[int | str])
     assert learner.ask().arm in labels
 
 
-@every_learner
+@everyone
 def test_arms_that_are_neither_are_refused(make: Maker) -> None:
     no_arms: list[Any] = [0, -1, np.int64(0), True, 2.5, None, "abc", b"ab", [], {"a": 1}, {"a", "b"}]
     for arms in no_arms:

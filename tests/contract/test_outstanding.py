@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 import turncoat as tc
-from tests.contract.makers import Maker, each, every_learner
+from tests.contract.makers import Maker, each, everyone
 
 MANY = 1_000_000
 
@@ -53,7 +53,7 @@ def test_a_million_outstanding_decisions_cost_under_100_megabytes(make: Maker) -
     assert taken > 10e6  # else nothing was measured
 
 
-@every_learner
+@everyone
 def test_asking_and_telling_take_the_same_steps_however_many_wait(make: Maker) -> None:
     """No time is measured. Line by line and call by call the work is the same, and what is called works on one id."""
     learner = make(3, 10**6, seed=1)

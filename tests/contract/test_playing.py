@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import Maker, contents, every_learner
+from tests.contract.makers import Maker, contents, every_learner, everyone
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.types import Matrix
 
@@ -40,7 +40,7 @@ def random_losses(n_rounds: int, K: int, low: float = 0.0, high: float = 1.0) ->
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("K", [1, 2, 9, 100])
-@every_learner
+@everyone
 def test_play_is_asking_and_telling(make: Maker, K: int) -> None:
     losses = random_losses(150, K)
     played, handled = make(K, 10**6, seed=3), make(K, 10**6, seed=3)
@@ -51,7 +51,7 @@ def test_play_is_asking_and_telling(make: Maker, K: int) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_plays_go_on_from_where_the_learner_stands(make: Maker) -> None:
     """In its loss_range, several in a row, with rounds by hand between them; outstanding decisions stay."""
     losses = random_losses(120, 3, -3.0, 2.0)
@@ -67,7 +67,7 @@ def test_plays_go_on_from_where_the_learner_stands(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_a_bad_loss_that_is_read_undoes_the_play(make: Maker) -> None:
     losses = random_losses(600, 3)
     learner = make(3, 10**6, seed=3)

@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import MAKERS, TUNED_BY_HORIZON, Maker, each, every_learner, loss_at, play_by_hand
+from tests.contract.makers import (
+    EVERYONE,
+    TUNED_BY_HORIZON,
+    Maker,
+    each,
+    every_learner,
+    everyone,
+    loss_at,
+    play_by_hand,
+)
 from turncoat.errors import StateError
 
 K = 3
@@ -55,7 +64,7 @@ def started(make: Maker, **words: Any) -> tuple[tc.Learner, list[tc.Decision]]:
 
 @pytest.mark.parametrize("copied", COPIES)
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_a_restored_learner_goes_on_identically(make: Maker, copied: Callable[[tc.Learner], tc.Learner]) -> None:
     learner, waiting = started(make, loss_range=(-1, 1))
     again = copied(learner)
@@ -72,7 +81,7 @@ def test_a_restored_learner_goes_on_identically(make: Maker, copied: Callable[[t
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_a_copy_leads_its_own_life(make: Maker) -> None:
     learner, waiting = started(make)
     state = learner.state()
@@ -83,7 +92,7 @@ def test_a_copy_leads_its_own_life(make: Maker) -> None:
     again.tell(waiting[0], loss=1.0)
 
 
-@every_learner
+@everyone
 def test_a_state_is_plain_json_and_says_what_it_is(make: Maker) -> None:
     learner, waiting = started(make)
     state = learner.state()
@@ -152,7 +161,7 @@ DAMAGE: dict[str, list[Any]] = {
 }
 
 
-@every_learner
+@everyone
 def test_a_damaged_state_is_refused(make: Maker) -> None:
     learner, _ = started(make)
     state = learner.state()
@@ -169,7 +178,7 @@ def test_a_damaged_state_is_refused(make: Maker) -> None:
         fewer = {other: value for other, value in state["options"].items() if other != word}
         refused({**state, "options": fewer}, naming=word)
         for value in ("other", -1, 1.5, 10**30, [], math.nan):
-            fits = value == 1.5 and word in ("exploration", "extra")  # but not the numbers in the buffer
+            fits = value == 1.5 and word in ("exploration", "extra", "prior")  # but not the numbers in the buffer
             refused({**state, "options": {**state["options"], word: value}}, naming="does not fit" if fits else word)
     assert tc.restore(state).state() == state
 
@@ -183,7 +192,7 @@ def test_what_is_no_state_is_refused() -> None:
         tc.restore({**tc.Uniform(2).state(), "format": 2, "turncoat": "9.9"})
 
 
-@every_learner
+@everyone
 def test_a_buffer_of_another_size_or_learner_is_refused(make: Maker) -> None:
     learner, _ = started(make)
     state = learner.state()
@@ -194,7 +203,7 @@ def test_a_buffer_of_another_size_or_learner_is_refused(make: Maker) -> None:
         refused(with_words(state, other), naming="does not fit")
     for wrong in (0.0, 1.0, K - 1.0, K + 1.0, -K, 1e300, math.nan, math.inf):
         refused(with_words(state, np.where(np.arange(words.size) == HEAD, wrong, words)), naming="does not fit")
-    for _, make_other in MAKERS:
+    for _, make_other in EVERYONE:
         other = make_other(K, 1000, seed=8).state()
         if other["learner"] != state["learner"]:
             refused({**state, "learner": other["learner"]})

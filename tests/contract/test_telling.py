@@ -19,6 +19,7 @@ from tests.contract.makers import (
     contents,
     each,
     every_learner,
+    everyone,
     loss_at,
     play_by_hand,
 )
@@ -75,7 +76,7 @@ def test_a_late_tell_is_an_observation_of_now(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_each_decision_is_told_at_most_once(make: Maker) -> None:
     learner, decision = started(make)
     learner.tell(decision, loss=0.5)
@@ -87,7 +88,7 @@ def test_each_decision_is_told_at_most_once(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_a_forgotten_decision_is_gone(make: Maker) -> None:
     learner, decision = started(make)
     before = contents(learner)
@@ -101,7 +102,7 @@ def test_a_forgotten_decision_is_gone(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_foreign_and_unknown_decisions_are_refused(make: Maker) -> None:
     learner, decision = started(make)
     twin, twins = started(make)  # the same seed and the same history
@@ -125,7 +126,7 @@ def test_foreign_and_unknown_decisions_are_refused(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_what_is_no_decision_is_refused(make: Maker) -> None:
     learner, decision = started(make)
     before = learner.state()
@@ -201,7 +202,7 @@ NO_NUMBERS: tuple[Any, ...] = (
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_a_bad_loss_is_refused_by_name_and_leaves_no_trace(make: Maker) -> None:
     learner, decision = started(make)
     before = learner.state()
@@ -224,7 +225,7 @@ def test_a_bad_loss_is_refused_by_name_and_leaves_no_trace(make: Maker) -> None:
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("value", [0, 1, np.float32(0.25), np.float64(0.25), np.int64(1), np.uint8(1), Fraction(1, 4)])
-@every_learner
+@everyone
 def test_every_kind_of_number_is_a_loss(make: Maker, value: Any) -> None:
     learner, decision = started(make)
     twin, twins = started(make)
@@ -234,7 +235,7 @@ def test_every_kind_of_number_is_a_loss(make: Maker, value: Any) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_a_reward_is_the_mirror_image_of_a_loss(make: Maker) -> None:
     by_loss, by_reward = make(3, 1000, seed=2), make(3, 1000, seed=2)
     for t in range(40):
@@ -246,7 +247,7 @@ def test_a_reward_is_the_mirror_image_of_a_loss(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_learner
+@everyone
 def test_loss_range_is_a_change_of_scale(make: Maker) -> None:
     unit, wide, mirrored = make(3, 1000, seed=2), *(make(3, 1000, seed=2, loss_range=(-4, 12)) for _ in range(2))
     assert wide.loss_range == (-4.0, 12.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import MAKERS, RANDOMISED, TAKES_HORIZON, Maker, each, every_learner, play_by_hand
+from tests.contract.makers import NO_CLOSED_FORM, RANDOMISED, TAKES_HORIZON, Maker, each, everyone, play_by_hand
 from turncoat.errors import OptionError, TurncoatError
 
 BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
@@ -58,7 +58,7 @@ def test_an_unknown_word_is_refused_by_name(learner: Any, word: str, value: Any)
     assert isinstance(refused.value, TurncoatError) and isinstance(refused.value, ValueError)
 
 
-@every_learner
+@everyone
 def test_bad_seeds_and_ranges_are_refused(make: Maker) -> None:
     for seed in (-1, 1.5, "7", True):
         with pytest.raises(OptionError, match="seed is"):
@@ -71,7 +71,7 @@ def test_bad_seeds_and_ranges_are_refused(make: Maker) -> None:
             make(2, 100, loss_range=loss_range)
 
 
-@each(RANDOMISED)
+@each([*RANDOMISED, *NO_CLOSED_FORM])
 def test_one_seed_is_one_stream(make: Maker) -> None:
     def arms(seed: Any) -> list[int]:
         return [decision.index for decision in play_by_hand(make(5, 1000, seed=seed), 60)]
@@ -85,7 +85,7 @@ def test_a_horizon_may_be_typed_as_a_float(make: Maker) -> None:
     assert make(2, 1e3, seed=1).horizon == 1000
 
 
-@each(MAKERS)
+@everyone
 def test_what_it_was_made_with_cannot_be_assigned(make: Maker) -> None:
     # An own-feedback master whose feedback was set to "shared" once took rounds decided elsewhere, wrongly.
     learner = make(2, 100, seed=1)

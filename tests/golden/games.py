@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import turncoat as tc
-from tests.contract.makers import MAKERS
+from tests.contract.makers import EVERYONE
 
 FILE = Path(__file__).parent / "arms.json"
 ROUNDS = 400
@@ -24,7 +24,7 @@ def games() -> dict[str, dict[str, str]]:
     losses = ((31 * t + 17 * arm + t * t * arm) % 101 + 50 * ((t // 100 + arm) % N_ARMS != 0)) / 150.0
     return {
         name: {str(seed): "".join(map(str, tc.play(make(N_ARMS, 2 * ROUNDS, seed=seed), losses))) for seed in SEEDS}
-        for name, make in MAKERS
+        for name, make in EVERYONE
     }
 
 

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from tests.contract.makers import MAKERS
+from tests.contract.makers import EVERYONE
 from tests.golden.games import FILE, ROUNDS, SEEDS, games, made_on
 
 GOLDEN = json.loads(FILE.read_text())
@@ -21,7 +21,7 @@ def played() -> dict[str, dict[str, str]]:
     return games()
 
 
-@pytest.mark.parametrize("name", [name for name, _ in MAKERS])
+@pytest.mark.parametrize("name", [name for name, _ in EVERYONE])
 def test_the_arms_are_those_of_the_golden_file(name: str, played: dict[str, dict[str, str]]) -> None:
     for seed, arms in GOLDEN["arms"][name].items():
         first = next((t for t in range(ROUNDS) if arms[t] != played[name][seed][t]), None)
@@ -29,7 +29,7 @@ def test_the_arms_are_those_of_the_golden_file(name: str, played: dict[str, dict
 
 
 def test_the_file_has_every_learner_and_seed() -> None:
-    assert set(GOLDEN["arms"]) == {name for name, _ in MAKERS}
+    assert set(GOLDEN["arms"]) == {name for name, _ in EVERYONE}
     for by_seed in GOLDEN["arms"].values():
         assert set(by_seed) == {str(seed) for seed in SEEDS}
         assert len(set(by_seed.values())) == len(SEEDS)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import turncoat as tc
-from tests.contract.makers import MAKERS, contents
+from tests.contract.makers import EVERYONE, contents
 from turncoat.types import Matrix
 
-makers = st.sampled_from([make for _, make in MAKERS])
+makers = st.sampled_from([make for _, make in EVERYONE])
 seeds = st.integers(0, 2**64)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.clipped_omd import ClippedOMD
+from turncoat.learners.discounted_thompson import DiscountedThompson
 from turncoat.learners.discounted_ucb import DiscountedUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
@@ -19,6 +20,7 @@ from turncoat.learners.master_base import MasterBase
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
+from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
@@ -30,6 +32,7 @@ __all__ = [
     "UCB1",
     "AdaptiveMasterBase",
     "ClippedOMD",
+    "DiscountedThompson",
     "DiscountedUCB",
     "Exp3",
     "Exp3IX",
@@ -42,6 +45,7 @@ __all__ = [
     "RestartedExp3",
     "TsallisINF",
     "SlidingWindowUCB",
+    "ThompsonSampling",
     "Uniform",
     "clock_of",
     "jit_rule",

@@ -119,6 +119,13 @@ def parse_not_negative(name: str, value: Any, most: float) -> float:
     return float(value)
 
 
+def parse_prior(prior: Any) -> float:
+    """A number of rounds that every arm starts with; the shapes of Beta laws are at least this."""
+    if not is_number(prior) or not 0.001 <= prior <= 1000:
+        raise OptionError(f"prior is {prior!r}; accepted are numbers from 0.001 to 1000")
+    return float(prior)
+
+
 def unit_loss(loss: Any, reward: Any, low: float, high: float) -> float:
     """The loss in [0, 1] that a told loss, or a told reward, stands for."""
     if (loss is None) == (reward is None):

@@ -8,6 +8,7 @@ from typing import Any
 from turncoat.errors import StateError, TurncoatError
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.clipped_omd import ClippedOMD
+from turncoat.learners.discounted_thompson import DiscountedThompson
 from turncoat.learners.discounted_ucb import DiscountedUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
@@ -20,6 +21,7 @@ from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
+from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
@@ -43,6 +45,8 @@ LEARNERS: dict[str, type[Learner]] = {
         SlidingWindowUCB,
         GLRklUCB,
         Exp3P,
+        DiscountedThompson,
+        ThompsonSampling,
     )
 }
 

@@ -63,6 +63,8 @@ ENTRIES: dict[str, Maker] = {
     "glr-kl-ucb, local": partial(learners.GLRklUCB, restart="local"),
     "exp3.p": learners.Exp3P,
     "clipped-omd sharing, told S": told(partial(learners.ClippedOMD, projection="sharing")),
+    "discounted-thompson, told S": told(learners.DiscountedThompson),
+    "thompson-sampling": learners.ThompsonSampling,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
