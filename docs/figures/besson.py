@@ -75,6 +75,7 @@ LEARNERS: dict[str, Maker] = {  # the authors' tuning, which is not told anythin
     "glr-kl-ucb": partial(tc.GLRklUCB, threshold="experiments"),
     "glr-kl-ucb, local": partial(tc.GLRklUCB, threshold="experiments", restart="local"),
     "glr-kl-ucb, exploring less": partial(tc.GLRklUCB, threshold="experiments", exploration=0.1),
+    "monitored-ucb, kl, told S": tc.told(partial(tc.MonitoredUCB, index="kl")),
     "kl-ucb": tc.KLUCB,
     "clipped-omd, told S": tc.told(tc.ClippedOMD),
     "exp3.s, told S": tc.told(tc.Exp3S),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         GLRklUCB,
         Learner,
         MasterBase,
+        MonitoredUCB,
         RestartedExp3,
         SlidingWindowUCB,
         ThompsonSampling,
@@ -54,8 +55,8 @@ _HOME = {
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdaptiveMasterBase ClippedOMD DiscountedThompson DiscountedUCB Exp3 Exp3IX Exp3P Exp3S Exp3SIX "
-    "GLRklUCB KLUCB Learner MasterBase RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF "
-    "UCB1 Uniform restore",
+    "GLRklUCB KLUCB Learner MasterBase MonitoredUCB RestartedExp3 SlidingWindowUCB ThompsonSampling "
+    "TsallisINF UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -81,6 +82,7 @@ __all__ = [
     "KLUCB",
     "Learner",
     "MasterBase",
+    "MonitoredUCB",
     "RestartedExp3",
     "Result",
     "TsallisINF",

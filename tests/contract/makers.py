@@ -72,6 +72,7 @@ INDEXED_TUNED: list[tuple[str, Maker]] = [
     ("sliding-window-ucb", tc.SlidingWindowUCB),
     ("sliding-window-ucb-kl-told", partial(_told, partial(tc.SlidingWindowUCB, index="kl"))),
     ("glr-kl-ucb-unexploring", partial(tc.GLRklUCB, exploration=0.0)),
+    ("monitored-ucb-unexploring", partial(tc.MonitoredUCB, exploration=0.0)),
 ]
 INDEXED: list[tuple[str, Maker]] = [*INDEXED_ANYTIME, *INDEXED_TUNED]
 ANYTIME += INDEXED_ANYTIME
@@ -81,6 +82,8 @@ EXPLORING: list[tuple[str, Maker]] = [
     ("glr-kl-ucb", tc.GLRklUCB),
     ("glr-kl-ucb-local", partial(tc.GLRklUCB, restart="local", threshold="experiments", n_splits=6, every=2)),
     ("glr-kl-ucb-told", partial(_told, partial(tc.GLRklUCB, threshold="proven"))),
+    ("monitored-ucb", partial(tc.MonitoredUCB, window=8, tolerance=0.3)),
+    ("monitored-ucb-kl-told", partial(_told, partial(tc.MonitoredUCB, index="kl", exploration=0.1))),
 ]
 
 MAKERS: list[tuple[str, Maker]] = [

@@ -178,7 +178,12 @@ def test_a_damaged_state_is_refused(make: Maker) -> None:
         fewer = {other: value for other, value in state["options"].items() if other != word}
         refused({**state, "options": fewer}, naming=word)
         for value in ("other", -1, 1.5, 10**30, [], math.nan):
-            fits = value == 1.5 and word in ("exploration", "extra", "prior")  # but not the numbers in the buffer
+            fits = value == 1.5 and word in (
+                "exploration",
+                "extra",
+                "prior",
+                "tolerance",
+            )  # but not the numbers in the buffer
             refused({**state, "options": {**state["options"], word: value}}, naming="does not fit" if fits else word)
     assert tc.restore(state).state() == state
 

@@ -100,3 +100,62 @@ class GLRklUCB:
 
     def evidence(self) -> list[float]:
         return [glr(rewards) for rewards in self.rewards]
+
+
+class MonitoredUCB:
+    """Cao, Wen, Kveton & Xie, AISTATS 2019, with exploration at the end of each period."""
+
+    def __init__(
+        self,
+        K: int,
+        T: int,
+        *,
+        n_switches: int | None = None,
+        window: int = 200,
+        tolerance: float = 1.0,
+        exploration: float = 1.0,
+        index: str = "ucb",
+    ) -> None:
+        self.K, self.w, self.index = K, window, index
+        b = math.sqrt(window * math.log(2 * K * T**2) / 2)
+        self.b = tolerance * b
+        S = 1 if n_switches is None else max(n_switches, 1)
+        self.gamma = exploration * math.sqrt(S * K * (2 * b + 3 * math.sqrt(window)) / (2 * T))
+        self.t = self.since = self.n_restarts = 0
+        self.rewards: list[list[float]] = [[] for _ in range(K)]
+
+    def forced(self) -> int | None:
+        if self.gamma == 0:
+            return None
+        period = math.floor(self.K / min(self.gamma, 1.0))
+        place = (self.t - self.since) % period
+        return place - (period - self.K) if place >= period - self.K else None
+
+    def halves(self, a: int) -> float:
+        """How far the sums of the two halves of an arm's window are apart; 0 before it is full."""
+        latest = self.rewards[a][-self.w :]
+        if len(latest) < self.w:
+            return 0.0
+        half = self.w // 2
+        return abs(math.fsum(latest[half:]) - math.fsum(latest[:half]))
+
+    def tell(self, a: int, loss: float) -> None:
+        self.t += 1
+        self.rewards[a].append(1 - loss)
+        if self.halves(a) > self.b:
+            self.n_restarts += 1
+            self.rewards = [[] for _ in range(self.K)]
+            self.since = self.t
+
+    def indices(self) -> list[float]:
+        found = []
+        c = np.log(REAL(max(self.t - self.since, 1)))
+        for rewards in self.rewards:
+            n = len(rewards)
+            if n == 0:
+                found.append(math.inf)
+            elif self.index == "kl":
+                found.append(kl_upper(reals(rewards).sum() / n, c / n))
+            else:
+                found.append(float(reals(rewards).sum() / n + np.sqrt(2 * c / n)))
+        return found

@@ -1,4 +1,4 @@
-"""GLR-klUCB against the full scan of its whole history, teacher-forced: same restarts, numbers within a relative 1e-12.
+"""GLR-klUCB and M-UCB against their whole histories, teacher-forced: same restarts, numbers within a relative 1e-12.
 
 Compared are indices, statistics and restarts; in rounds of forced exploration also the arm. The learner plays, in order
 or late, and the oracle is told the same rounds. Losses change, so that there is something to find.
@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from tests.naive import changes as naive
 from tests.naive.driver import PATTERNS, Row
 from tests.oracle.pairs import feed, record
-from turncoat.learners import KLUCB, GLRklUCB
+from turncoat.errors import TuningWarning
+from turncoat.learners import KLUCB, UCB1, GLRklUCB, MonitoredUCB
 from turncoat.learners.glr import LOWER, UPPER, evidence, extend
 
 CLOSE = 1e-12
@@ -117,6 +118,70 @@ def test_arms_have_no_order() -> None:
         assert np.array_equal(turned.evidence[order], learner.evidence)
         assert turned.n_restarts == learner.n_restarts
     assert learner.n_restarts > 0
+
+
+# -- M-UCB ----------------------------------------------------------------------------------------------------------
+
+MONITORED: dict[str, dict[str, Any]] = {
+    "as in the paper": {"window": 60},
+    "touchy": {"window": 8, "tolerance": 0.4, "exploration": 0.3},
+    "kl, told": {"window": 20, "tolerance": 0.4, "index": "kl", "n_switches": 3},
+}
+
+
+def assert_monitored(
+    words: dict[str, Any], K: int, T: int, rows: Iterator[Row], *, delay: int = 0, every: int = 1
+) -> MonitoredUCB:
+    learner, oracle = MonitoredUCB(K, T, seed=1, **words), naive.MonitoredUCB(K, T, **words)
+    for n, one in enumerate(record(learner, rows, delay, seed=1), 1):
+        oracle.tell(one.a, one.loss)
+        assert learner.n_restarts == oracle.n_restarts, f"after {n} rounds"
+        state = learner.view()
+        for arm in range(K):
+            if state.counts[arm] >= state.w:
+                assert abs(state.newer[arm] - state.older[arm]) == pytest.approx(oracle.halves(arm), abs=1e-11)
+        if n % every == 0:
+            assert error(learner.indices, oracle.indices()) <= CLOSE
+        if (turn := oracle.forced()) is not None:
+            assert learner.probabilities().tolist() == [float(arm == turn) for arm in range(K)]
+    return learner
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("name", MONITORED)
+def test_a_monitored_game(name: str) -> None:
+    learner = assert_monitored(MONITORED[name], 3, 600, changing(600, 3, 3), every=60)
+    assert learner.n_restarts > 0
+    for pattern in (changing, PATTERNS["real_valued"], PATTERNS["one_then_another"]):
+        assert_monitored(MONITORED[name], 2, 300, pattern(300, 2, 2), delay=30, every=60)
+
+
+def test_a_long_stationary_arm_raises_no_alarm() -> None:
+    """SMPyBandits' M-UCB compares the first w/2 rewards with *all* later ones, so it restarts for ever.
+
+    Two sums of 100 rewards of one mean differ by more than b = 43.7 with probability below 1e-8."""
+    learner = MonitoredUCB(1, 10_000, seed=1)
+    for _ in record(learner, PATTERNS["bernoulli"](10_000, 1, 1)):
+        pass
+    assert learner.n_restarts == 0 and learner.view().b == pytest.approx(43.7, abs=0.05)
+
+
+@pytest.mark.jit_off
+def test_unfired_and_unexploring_it_is_ucb1_or_kl_ucb() -> None:
+    """To the bit, with one seed: arms, indices, probabilities."""
+    for index, plain in (("ucb", UCB1), ("kl", KLUCB)):
+        learner = MonitoredUCB(3, 200, seed=1, exploration=0.0, index=index)  # type: ignore[arg-type]
+        again = plain(3, 200, seed=1)
+        for one, other in zip(record(learner, changing(200, 3)), record(again, changing(200, 3)), strict=True):
+            assert one == other
+            assert np.array_equal(learner.indices, again.indices)
+            assert np.array_equal(learner.probabilities(), again.probabilities())
+        assert learner.n_restarts == 0
+
+
+def test_a_threshold_that_cannot_be_passed_is_said() -> None:
+    with pytest.warns(TuningWarning, match="no alarm can be raised: half a window of 20 rewards sums to 10 at most"):
+        MonitoredUCB(2, 1000, window=20)
 
 
 # -- the candidate splits -------------------------------------------------------------------------------------------

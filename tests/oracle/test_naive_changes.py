@@ -6,7 +6,7 @@ from math import inf, log, sqrt
 
 import pytest
 
-from tests.naive.changes import GLRklUCB, glr
+from tests.naive.changes import GLRklUCB, MonitoredUCB, glr
 
 
 def near(expected: object) -> object:
@@ -78,3 +78,32 @@ def test_every_so_many_pulls() -> None:
     assert rule.n_restarts == 0
     rule.tell(0, 0.0)  # 4 ln 2 = 2.77 > 1.5 ln 4 = 2.08
     assert rule.n_restarts == 1
+
+
+def test_a_window_whose_halves_disagree() -> None:
+    # w = 4, b = 4.60/3 = 1.53. Rewards 1 0 0 0: |0 - 1|. Then 1: 0 0 | 0 1, 1. Then 1: 0 0 | 1 1, 2: both arms restart.
+    rule = MonitoredUCB(2, 100, window=4, tolerance=1 / 3)
+    rule.tell(1, 0.5)
+    apart = []
+    for loss in (0.0, 1.0, 1.0, 1.0, 0.0):
+        rule.tell(0, loss)
+        apart.append(rule.halves(0))
+    assert apart == [0.0, 0.0, 0.0, 1.0, 1.0]
+    # 6 tells, 5 of them arm 0 with mean 2/5, one arm 1.
+    assert rule.indices() == near([0.4 + sqrt(2 * log(6) / 5), 0.5 + sqrt(2 * log(6))])
+    rule.tell(0, 0.0)
+    assert rule.n_restarts == 1 and rule.rewards == [[], []] and rule.since == 7
+    rule.tell(0, 1.0)
+    rule.tell(1, 0.0)
+    assert rule.indices() == near([sqrt(2 * log(2)), 1 + sqrt(2 * log(2))])
+
+
+def test_its_tuning() -> None:
+    # K = 2, T = 100, w = 4: b = sqrt(2 ln 40000) = 4.6037; gamma = sqrt(2 S (2 b + 6)/200) = 0.38998 for S = 1.
+    rule = MonitoredUCB(2, 100, window=4)
+    assert rule.b == near(sqrt(2 * log(40_000)))
+    assert rule.gamma == near(sqrt(2 * (2 * rule.b + 6) / 200))
+    assert [rule.forced() for rule.t in range(6)] == [None, None, None, 0, 1, None]  # period floor(5.13) = 5
+    assert MonitoredUCB(2, 100, window=4, n_switches=4).gamma == near(2 * rule.gamma)
+    assert MonitoredUCB(2, 100, window=4, n_switches=0).gamma == rule.gamma
+    assert MonitoredUCB(2, 100, exploration=0.0).forced() is None

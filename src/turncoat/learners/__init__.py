@@ -17,6 +17,7 @@ from turncoat.learners.glr_kl_ucb import GLRklUCB
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
+from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
@@ -42,6 +43,7 @@ __all__ = [
     "GLRklUCB",
     "Learner",
     "MasterBase",
+    "MonitoredUCB",
     "RestartedExp3",
     "TsallisINF",
     "SlidingWindowUCB",

@@ -19,6 +19,7 @@ from turncoat.learners.glr_kl_ucb import GLRklUCB
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
+from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
 from turncoat.learners.thompson_sampling import ThompsonSampling
@@ -47,6 +48,7 @@ LEARNERS: dict[str, type[Learner]] = {
         Exp3P,
         DiscountedThompson,
         ThompsonSampling,
+        MonitoredUCB,
     )
 }
 

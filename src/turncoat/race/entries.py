@@ -65,6 +65,7 @@ ENTRIES: dict[str, Maker] = {
     "clipped-omd sharing, told S": told(partial(learners.ClippedOMD, projection="sharing")),
     "discounted-thompson, told S": told(learners.DiscountedThompson),
     "thompson-sampling": learners.ThompsonSampling,
+    "monitored-ucb, told S": told(learners.MonitoredUCB),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.

@@ -1,0 +1,35 @@
+"""The words of learners that look for changes: what is not accepted is refused by name."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import turncoat as tc
+from turncoat.errors import OptionError
+
+BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
+    *((tc.GLRklUCB, "delta", value) for value in (0, -0.1, 1.5, math.nan, "0.1", True, Fraction(1, 10**400))),
+    *((tc.GLRklUCB, "exploration", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
+    *((tc.GLRklUCB, "n_splits", value) for value in (0, 1, 2**20 + 1, 64.0, "64", None, True)),
+    *((tc.GLRklUCB, "every", value) for value in (0, -1, 2**53 + 1, 10.0, "10", None, True)),
+    (tc.GLRklUCB, "restart", "all"),
+    *((tc.MonitoredUCB, "window", value) for value in (0, 1, 3, 2**20 + 2, 64.0, "64", None, True)),
+    *((tc.MonitoredUCB, "tolerance", value) for value in (0, -1, 1001, math.nan, "64", None, True)),
+    *((tc.MonitoredUCB, "exploration", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
+    (tc.MonitoredUCB, "index", "klucb"),
+    (tc.MonitoredUCB, "n_switches", 100),
+    (tc.GLRklUCB, "threshold", "theory"),
+    (tc.GLRklUCB, "n_switches", 100),
+]
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize(("learner", "word", "value"), BAD_WORDS)
+def test_what_is_not_accepted_is_refused_by_name(learner: Any, word: str, value: Any) -> None:
+    with pytest.raises(OptionError) as refused:
+        learner(2, 100, **{word: value})
+    assert f"{word} is {value!r}; accepted are" in str(refused.value)
