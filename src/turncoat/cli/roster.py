@@ -15,7 +15,7 @@ from turncoat.race import ENTRIES
 def show_all() -> None:
     """Print one line a learner, a scenario and a suite."""
     console = screen()
-    facts = ((name, *learner.facts) for name, learner in LEARNERS.items())
+    facts = ((name, *learner.facts[:4]) for name, learner in LEARNERS.items())
     _show(console, "Learners", ("learner", "T", "S", "regret", "cost"), facts)
     console.print("K arms, T rounds, S switches of the path to compare with; H, about ln T, the number of bases.")
     console.print("regret: order of the bound, logs left out. cost: order of time a round; H log K for shared masters.")
