@@ -7,14 +7,16 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PINS = ROOT / "requirements" / "smpybandits.txt"
 HOME = ROOT / ".venv" / "peers" / "smpybandits"
 PYTHON = HOME / "bin" / "python"
 PLAYER = Path(__file__).with_name("smpybandits_player.py")
+POLICIES = Path(__file__).with_name("smpybandits_policies.py")
 VERSION = (3, 11)  # of the Python that its pins were tried with
 
 
@@ -40,6 +42,16 @@ def play(reward_means: Sequence[float], gamma: float, horizon: int) -> float:
     set_up()
     words = {"means": list(reward_means), "gamma": gamma, "horizon": horizon}
     return float(_do([str(PYTHON), str(PLAYER), json.dumps(words)]))
+
+
+def policies(
+    policies: Mapping[str, Mapping[str, Any]], reward_means: Sequence[float], horizon: int, budget: float
+) -> dict[str, float | str]:
+    """Nanoseconds a round of these policies with these words, in at most so many seconds each, or what went wrong."""
+    set_up()
+    words = {"policies": policies, "means": list(reward_means), "horizon": horizon, "seconds": budget}
+    found: dict[str, float | str] = json.loads(_do([str(PYTHON), str(POLICIES), json.dumps(words)]))
+    return found
 
 
 def _do(command: list[str]) -> str:
