@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import turncoat as tc
-from tests.contract.makers import EVERYONE
+from tests.contract.makers import EVERYONE, Maker
 
 FILE = Path(__file__).parent / "arms.json"
 ROUNDS = 400
@@ -18,14 +18,11 @@ N_ARMS = 5
 SEEDS = (1, 2, 3)
 
 
-def games() -> dict[str, dict[str, str]]:
-    """Learner and seed to the arms it plays, one digit a round. The best arm changes every hundred rounds."""
+def games(make: Maker) -> dict[str, str]:
+    """Seed to the arms a learner plays, one digit a round. The best arm changes every hundred rounds."""
     t, arm = np.ogrid[:ROUNDS, :N_ARMS]
     losses = ((31 * t + 17 * arm + t * t * arm) % 101 + 50 * ((t // 100 + arm) % N_ARMS != 0)) / 150.0
-    return {
-        name: {str(seed): "".join(map(str, tc.play(make(N_ARMS, 2 * ROUNDS, seed=seed), losses))) for seed in SEEDS}
-        for name, make in EVERYONE
-    }
+    return {str(seed): "".join(map(str, tc.play(make(N_ARMS, 2 * ROUNDS, seed=seed), losses))) for seed in SEEDS}
 
 
 def made_on() -> dict[str, str]:
@@ -40,4 +37,5 @@ def write() -> None:
         "Arms that were played, one digit a round. Made by `python -m tests.golden` on the machine below: another "
         "libm may round an exp or a log differently, and a run that differs in the last bit ends in another arm."
     )
-    FILE.write_text(json.dumps({"note": note, "made_on": made_on(), "arms": games()}, indent=1) + "\n")
+    arms = {name: games(make) for name, make in EVERYONE}
+    FILE.write_text(json.dumps({"note": note, "made_on": made_on(), "arms": arms}, indent=1) + "\n")

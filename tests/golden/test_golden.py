@@ -10,21 +10,17 @@ import json
 
 import pytest
 
-from tests.contract.makers import EVERYONE
+from tests.contract.makers import EVERYONE, Maker
 from tests.golden.games import FILE, ROUNDS, SEEDS, games, made_on
 
 GOLDEN = json.loads(FILE.read_text())
 
 
-@pytest.fixture(scope="module")
-def played() -> dict[str, dict[str, str]]:
-    return games()
-
-
-@pytest.mark.parametrize("name", [name for name, _ in EVERYONE])
-def test_the_arms_are_those_of_the_golden_file(name: str, played: dict[str, dict[str, str]]) -> None:
+@pytest.mark.parametrize("name, make", EVERYONE, ids=[name for name, _ in EVERYONE])
+def test_the_arms_are_those_of_the_golden_file(name: str, make: Maker) -> None:
+    played = games(make)
     for seed, arms in GOLDEN["arms"][name].items():
-        first = next((t for t in range(ROUNDS) if arms[t] != played[name][seed][t]), None)
+        first = next((t for t in range(ROUNDS) if arms[t] != played[seed][t]), None)
         assert first is None, f"seed {seed}: round {first} differs; made on {GOLDEN['made_on']}, here {made_on()}"
 
 
