@@ -34,7 +34,9 @@ if TYPE_CHECKING:
         Exp3P,
         Exp3S,
         Exp3SIX,
+        FullInformationLearner,
         GLRklUCB,
+        Hedge,
         Learner,
         MasterBase,
         MonitoredUCB,
@@ -55,8 +57,8 @@ _HOME = {
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdaptiveMasterBase ClippedOMD DiscountedThompson DiscountedUCB Exp3 Exp3IX Exp3P Exp3S Exp3SIX "
-    "GLRklUCB KLUCB Learner MasterBase MonitoredUCB RestartedExp3 SlidingWindowUCB ThompsonSampling "
-    "TsallisINF UCB1 Uniform restore",
+    "FullInformationLearner GLRklUCB Hedge KLUCB Learner MasterBase MonitoredUCB RestartedExp3 SlidingWindowUCB "
+    "ThompsonSampling TsallisINF UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -76,7 +78,9 @@ __all__ = [
     "Exp3P",
     "Exp3S",
     "Exp3SIX",
+    "FullInformationLearner",
     "GLRklUCB",
+    "Hedge",
     "HorizonError",
     "HorizonWarning",
     "KLUCB",

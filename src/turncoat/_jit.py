@@ -9,11 +9,11 @@ Every kernel of the package is decorated here and nowhere else, for two reasons.
 That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
 them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
 
-`view_of`, `ask`, `tell` and `write_probabilities`, `loss_of`, `mean_of`, `planted_of` and `see` are generic: they
-dispatch on the NamedTuple that holds a learner's state or an environment's fields. Compiled callers are specialised per
-pair of types, and that specialisation is what numba keeps on disk; with the JIT off the same functions dispatch on
-`type(...)` themselves. A closure is found on disk again if all it closes over are such NamedTuple classes, which numba
-knows by name; one over kernels never is.
+`view_of`, `ask`, `tell`, `teach` and `write_probabilities`, `loss_of`, `mean_of`, `planted_of` and `see` are generic:
+they dispatch on the NamedTuple that holds a learner's state or an environment's fields. Compiled callers are
+specialised per pair of types, and that specialisation is what numba keeps on disk; with the JIT off the same functions
+dispatch on `type(...)` themselves. A closure is found on disk again if all it closes over are such NamedTuple classes,
+which numba knows by name; one over kernels never is.
 """
 
 from __future__ import annotations
@@ -182,6 +182,7 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 _VIEW: dict[type, Callable[..., Any]] = {}
 _ASK: dict[type, Callable[..., Any]] = {}
 _TELL: dict[type, Callable[..., Any]] = {}
+_SEES_ALL: set[type] = set()
 _WRITE_PROBABILITIES: dict[type, Callable[..., Any]] = {}
 _LOSS_OF: dict[type, Callable[..., Any]] = {}
 _MEAN_OF: dict[type, Callable[..., Any]] = {}
@@ -197,14 +198,18 @@ def register_learner(
     tell: Callable[..., Any],
     probability: Callable[..., Any] | None = None,
     probabilities: Callable[..., Any] | None = None,
+    sees_all: bool = False,
 ) -> None:
     """Make these kernels the rule of learners whose state is this NamedTuple.
 
     `view(buffer)` names the parts of the buffer. `ask(state)` returns what was chosen, `(index, propensity)`, which
     `tell(state, choice, loss)` is given back. The distribution it draws from is told arm by arm, `probability(state,
     arm)`, or at once, `probabilities(state, out)`; a rule that cannot say it gives neither, and asks `(index, None)`.
+    One that `sees_all` is told every arm's loss, `tell(state, choice, losses)`, and has a field `losses` for them.
     """
     _VIEW[state], _ASK[state], _TELL[state] = view, ask, tell
+    if sees_all:
+        _SEES_ALL.add(state)
     if probability is not None:
         probabilities = _arm_by_arm(probability)
     if probabilities is not None:
@@ -249,6 +254,11 @@ def shows_probabilities(state: type) -> bool:
     return state in _WRITE_PROBABILITIES
 
 
+def sees_all(state: type) -> bool:
+    """Are learners whose state is this NamedTuple told the losses of all arms?"""
+    return state in _SEES_ALL
+
+
 def is_game(game: Any) -> bool:
     """Has an environment been registered whose fields are such a NamedTuple?"""
     return type(game) in _LOSS_OF
@@ -267,6 +277,12 @@ def ask(state: Any) -> Any:
 def tell(state: Any, choice: Any, loss: float) -> Any:
     """One update with the loss, in [0, 1], of an earlier choice."""
     return _TELL[type(state)](state, choice, loss)
+
+
+def teach(state: Any, game: Any, t: int, choice: Any, loss: float, low: float, high: float) -> Any:
+    """Tell what round t revealed. Returns -1, or the arm whose loss is outside the range: then nothing was told."""
+    kernel = _teach_all if type(state) in _SEES_ALL else _teach_one
+    return kernel(state, game, t, choice, loss, low, high)
 
 
 def write_probabilities(state: Any, out: Any) -> Any:
@@ -295,6 +311,25 @@ def see(game: Any, t: int, arm: int) -> Any:
 
 
 @jit_rule
+def _teach_one(state: Any, game: Any, t: int, choice: Any, loss: float, low: float, high: float) -> int:
+    if not low <= loss <= high:
+        return int(choice[0])
+    tell(state, choice, (loss - low) / (high - low))
+    return -1
+
+
+@jit_rule
+def _teach_all(state: Any, game: Any, t: int, choice: Any, loss: float, low: float, high: float) -> int:
+    for arm in range(state.losses.size):
+        one = loss_of(game, t, arm)
+        if not low <= one <= high:
+            return arm
+        state.losses[arm] = (one - low) / (high - low)
+    tell(state, choice, state.losses)
+    return -1
+
+
+@jit_rule
 def _nothing_planted(game: Any, t: int) -> int:
     return -1
 
@@ -320,6 +355,12 @@ def _overload_ask(state: Any) -> Any:
 def _overload_tell(state: Any, choice: Any, loss: Any) -> Any:
     kernel = _TELL[state.instance_class]
     return lambda state, choice, loss: kernel(state, choice, loss)
+
+
+@overload(teach, jit_options=_INLINE, strict=False)
+def _overload_teach(state: Any, game: Any, t: Any, choice: Any, loss: Any, low: Any, high: Any) -> Any:
+    kernel = _teach_all if state.instance_class in _SEES_ALL else _teach_one
+    return lambda state, game, t, choice, loss, low, high: kernel(state, game, t, choice, loss, low, high)
 
 
 @overload(write_probabilities, jit_options=_INLINE, strict=False)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import ask, borrow, is_game, jit_game, loss_of, mean_of, see, tell
+from turncoat._jit import ask, borrow, is_game, jit_game, loss_of, mean_of, see, teach
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError
@@ -29,7 +29,7 @@ _BLOCK_SECONDS = 0.05  # how long Ctrl-C may wait
 class Notes(NamedTuple):
     """What the loop writes down. `played` or `counts` may be empty: then it leaves them out, and the sums with counts.
 
-    A round whose loss is outside the range is neither told nor counted.
+    A round with a loss outside the range is neither told nor counted. Only losses that are told are looked at.
     """
 
     played: Ints  # the arm of every round, from the first one of this call on
@@ -50,14 +50,14 @@ def run(state: Any, game: Any, notes: Notes, first: int, stop: int, low: float, 
         if played.size > 0:
             played[t - first] = arm
         loss = loss_of(game, t, arm)
-        if not low <= loss <= high:
-            refused[0] = arm
+        wrong = teach(state, game, t, choice, loss, low, high)
+        if wrong >= 0:
+            refused[0] = wrong
             return t
         if counts.size > 0:
             counts[arm] += 1
             sums[0] += loss
             sums[1] += mean_of(game, t, arm)
-        tell(state, choice, (loss - low) / (high - low))
         see(game, t, arm)
     return stop
 
@@ -74,9 +74,10 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
     A table of rewards is turned into losses first: lowest + highest - rewards.
 
     Returns the arm index of every round. The learner goes on from where it stands and is left after the last round;
-    outstanding decisions stay outstanding. A loss outside the range is an error that names round and arm, and the
-    learner is then as it was before. Ctrl-C leaves it after the last finished block of rounds. An adaptive adversary
-    begins afresh: it has seen nothing of earlier plays.
+    outstanding decisions stay outstanding. A learner with full information is told all losses of a round, any other
+    that of its arm. One outside the range is an error that names round and arm, and the learner is then as it was
+    before. Ctrl-C leaves it after the last finished block of rounds. An adaptive adversary begins afresh: it has seen
+    nothing of earlier plays.
     """
     if not isinstance(learner, Learner):
         raise OptionError(f"{reprlib.repr(learner)} is not a learner: accepted is what a class of turncoat made")

@@ -27,11 +27,12 @@ def exported() -> list[tuple[str, Any]]:
 
 
 def learners() -> list[type]:
-    """The learner classes users can name."""
+    """The learner classes users can name, and make."""
+    kinds = turncoat.Learner, turncoat.FullInformationLearner
     return [
         thing
         for _, thing in exported()
-        if inspect.isclass(thing) and issubclass(thing, turncoat.Learner) and thing is not turncoat.Learner
+        if inspect.isclass(thing) and issubclass(thing, turncoat.Learner) and thing not in kinds
     ]
 
 

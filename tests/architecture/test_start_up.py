@@ -33,7 +33,7 @@ from turncoat.learners import LEARNERS
 for make in LEARNERS.values():
     learner = make(3, 1000, seed=1)
     decision = learner.ask()
-    learner.tell(decision, 0.5)
+    learner.tell(decision, [0.5] * 3 if learner.sees_all else 0.5)
     if decision.propensity is not None:
         learner.probabilities()
     for kernel in (learner._ask, learner._tell, learner._probabilities)[: 2 if decision.propensity is None else 3]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import turncoat as tc
 from turncoat.learners.master import Master
+from turncoat.types import Vector
 
 Maker = Callable[..., tc.Learner]
 
@@ -86,6 +89,14 @@ EXPLORING: list[tuple[str, Maker]] = [
     ("monitored-ucb-kl-told", partial(_told, partial(tc.MonitoredUCB, index="kl", exploration=0.1))),
 ]
 
+# They are told the losses of all arms: see `as_told` below.
+SEEING_ALL: list[tuple[str, Maker]] = [
+    ("hedge", tc.Hedge),
+    ("hedge-anytime", partial(_anytime, tc.Hedge)),
+]
+ANYTIME += SEEING_ALL[:2]
+HORIZON_FREE += SEEING_ALL[1:2]
+
 MAKERS: list[tuple[str, Maker]] = [
     *ANYTIME,
     ("exp3-gain", partial(tc.Exp3, form="gain")),
@@ -115,7 +126,7 @@ NO_CLOSED_FORM: list[tuple[str, Maker]] = [
 EVERYONE = [*MAKERS, *NO_CLOSED_FORM]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
-CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE]
+CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE + SEEING_ALL]  # one loss
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
@@ -141,8 +152,45 @@ def play_by_hand(learner: tc.Learner, n_rounds: int) -> list[tc.Decision]:
     decisions = []
     for t in range(n_rounds):
         decisions.append(learner.ask())
-        learner.tell(decisions[-1], loss=loss_at(t, decisions[-1].index))
+        tell(learner, decisions[-1], loss=loss_at(t, decisions[-1].index))
     return decisions
+
+
+def tell_row(learner: tc.Learner, decision: tc.Decision, row: Vector) -> None:
+    """Tell what a row of a table holds: all of it, or the loss of the arm decided for."""
+    if isinstance(learner, tc.FullInformationLearner):
+        learner.tell(decision, row)
+    else:
+        learner.tell(decision, loss=float(row[decision.index]))
+
+
+PLURAL = {"loss": "losses", "reward": "rewards"}
+
+
+def tell(learner: tc.Learner, decision: tc.Decision, **told: Any) -> None:
+    """Tell a loss or a reward of the arm decided for, as the learner wants to be told."""
+    learner.tell(decision, **as_told(learner, decision, **told))
+
+
+def as_told(learner: tc.Learner, decision: tc.Decision, **told: Any) -> dict[str, Any]:
+    """The words of a tell: loss or reward as they are, or those of all arms for a learner that sees all.
+
+    Then every second arm has the same number and the others its mirror image, so that rewards are the mirror image of
+    losses here too. What is no loss stands for its arm alone.
+    """
+    if not learner.sees_all:
+        return told
+    low, high = learner.loss_range
+    K = learner.n_arms
+    index = decision.index if isinstance(decision, tc.Decision) and decision.index in range(K) else 0
+    words: dict[str, Any] = {}
+    for word, value in told.items():
+        if isinstance(value, int | float | Fraction | np.number) and low <= value <= high:
+            mirrored = low + high - float(value)
+            words[PLURAL[word]] = [mirrored if (arm - index) % 2 else value for arm in range(K)]
+        else:
+            words[PLURAL[word]] = value if value is None else [value if arm == index else low for arm in range(K)]
+    return words
 
 
 def contents(learner: tc.Learner) -> dict[str, Any]:

@@ -22,12 +22,14 @@ from tests.contract.makers import (
     TUNED_BY_HORIZON,
     Maker,
     as_master,
+    as_told,
     contents,
     each,
     every_learner,
     everyone,
     loss_at,
     play_by_hand,
+    tell,
 )
 from turncoat.errors import ArmsError, DecisionError, HorizonError
 
@@ -48,7 +50,7 @@ def test_a_decision_says_what_was_drawn_and_how_likely_that_was(make: Maker) -> 
         assert np.array_equal(learner.probabilities(), served)  # an ask moves the random numbers and nothing else
         assert learner.n_outstanding == 1
         assert learner.n_told == t
-        learner.tell(decision, loss=loss_at(t, decision.index))
+        tell(learner, decision, loss=loss_at(t, decision.index))
         seen.add(decision.arm)
     assert seen == {"red", "green", "blue"}
 
@@ -63,7 +65,7 @@ def test_probabilities_are_a_distribution(make: Maker) -> None:
             assert served.shape == (K,)
             assert (served > 0.0).all() and (served <= 1.0).all()
             assert served.sum() == pytest.approx(1.0, abs=1e-12)
-            learner.tell(learner.ask(), loss=float(t % 2))
+            tell(learner, learner.ask(), loss=float(t % 2))
 
 
 @pytest.mark.jit_off
@@ -80,7 +82,7 @@ def test_a_master_serves_the_marginal_and_says_which_base_decided(make: Maker) -
         assert decision.master_probability == p[decision.base]
         assert decision.base_probability == bases[decision.base, decision.index]
         assert decision.propensity == pytest.approx(float(p @ bases[:, decision.index]), rel=1e-14)
-        learner.tell(decision, loss=loss_at(t, decision.index))
+        tell(learner, decision, loss=loss_at(t, decision.index))
     assert len(set(learner.base_probabilities[:, 0])) > 1  # the bases have come apart, so the marginal is no base's
 
 
@@ -123,7 +125,7 @@ def test_a_decision_is_immutable_and_travels_through_json(make: Maker) -> None:
     assert again == decision and hash(again) == hash(decision)
     assert all(isinstance(value, type(plain)) for value, plain in zip(decision, again, strict=True))
     assert {decision: 1}[again] == 1
-    learner.tell(again, loss=0.25)
+    tell(learner, again, loss=0.25)
     assert (learner.n_told, learner.n_outstanding) == (1, 0)
 
 
@@ -234,7 +236,7 @@ def test_a_single_arm_and_the_smallest_horizons(make: Maker, horizon: int, K: in
             decision = learner.ask()
             assert decision.propensity is not None
             assert 0 <= decision.index < K and 0.0 < decision.propensity <= 1.0
-            learner.tell(decision, loss=loss)
+            tell(learner, decision, loss=loss)
             assert learner.probabilities().sum() == pytest.approx(1.0, abs=1e-12)
         assert K > 1 or learner.probabilities()[0] == 1.0
 
@@ -293,12 +295,13 @@ def test_going_past_the_horizon_is_said_once(make: Maker) -> None:
     play_by_hand(by_hand, 100)
     tc.play(played, losses)
     tc.play(observed, losses)
+    last = by_hand.ask()
     with pytest.warns(tc.HorizonWarning, match="past its horizon of 100 rounds") as noted:
-        by_hand.tell(by_hand.ask(), loss=0.5)
+        by_hand.tell(last, **as_told(by_hand, last, loss=0.5))
     with pytest.warns(tc.HorizonWarning, match="past its horizon of 100 rounds") as noted_in_play:
         tc.play(played, losses)
     assert [note.filename for note in [*noted, *noted_in_play]] == [__file__] * 2
-    by_hand.tell(by_hand.ask(), loss=0.5)  # and no more of it: warnings are errors here
+    tell(by_hand, by_hand.ask(), loss=0.5)  # and no more of it: warnings are errors here
     tc.play(played, losses)
     tc.play(by_hand, losses)
     if make in dict(CAN_OBSERVE).values():
@@ -313,7 +316,7 @@ def test_a_warning_made_an_error_leaves_a_finished_tell(make: Maker) -> None:
     for one in (learner, other):
         play_by_hand(one, 100)
     with pytest.raises(tc.HorizonWarning):  # as pytest is set up here, warnings are errors
-        learner.tell(learner.ask(), loss=0.5)
+        tell(learner, learner.ask(), loss=0.5)
     with pytest.warns(tc.HorizonWarning):
-        other.tell(other.ask(), loss=0.5)
+        tell(other, other.ask(), loss=0.5)
     assert contents(learner) == contents(other)

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 import turncoat as tc
-from tests.contract.makers import Maker, each, everyone
+from tests.contract.makers import Maker, each, everyone, tell
 
 MANY = 1_000_000
 
@@ -39,7 +39,7 @@ def steps(act: Callable[[], Any]) -> list[str]:
 @each([("uniform", tc.Uniform), ("adaptive-master-base", tc.AdaptiveMasterBase)])
 def test_a_million_outstanding_decisions_cost_under_100_megabytes(make: Maker) -> None:
     learner = make(3, 10**6, seed=1)
-    learner.tell(learner.ask(), loss=0.5)  # compiles
+    tell(learner, learner.ask(), loss=0.5)  # compiles
     tracemalloc.start()
     try:
         for _ in range(MANY):
@@ -59,14 +59,14 @@ def test_asking_and_telling_take_the_same_steps_however_many_wait(make: Maker) -
     learner = make(3, 10**6, seed=1)
 
     def one_round() -> None:
-        learner.tell(learner.ask(), loss=0.5)
+        tell(learner, learner.ask(), loss=0.5)
 
     one_round()
     alone = steps(one_round)
     waiting = [learner.ask() for _ in range(5000)]
     crowded = steps(one_round)
     assert crowded == alone
-    assert any(step.startswith("line Learner.tell") for step in alone)
+    assert any(step.startswith("line ") and "Learner.tell" in step for step in alone)
     called = {step.split()[1] for step in alone if step.startswith("c_call") and "set." in step}
     assert called == {"set.add", "set.discard"}
     assert type(learner._outstanding) is set  # whose `in` looks at one place

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import Maker, contents, every_learner, everyone
+from tests.contract.makers import MAKERS, SEEING_ALL, Maker, contents, each, everyone, tell, tell_row
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.types import Matrix
 
@@ -23,7 +23,7 @@ def by_hand(learner: tc.Learner, losses: Matrix) -> list[int]:
     arms = []
     for row in losses:
         decision = learner.ask()
-        learner.tell(decision, loss=float(row[decision.index]))
+        tell_row(learner, decision, row)
         learner._next_id -= 1  # a play gives out no ids
         arms.append(decision.index)
     return arms
@@ -61,8 +61,8 @@ def test_plays_go_on_from_where_the_learner_stands(make: Maker) -> None:
     assert arms == by_hand(handled, losses)
     assert contents(played) == contents(handled)
     assert played.n_outstanding == 1
-    played.tell(waiting[0], loss=-1.0)
-    handled.tell(waiting[1], loss=-1.0)
+    tell(played, waiting[0], loss=-1.0)
+    tell(handled, waiting[1], loss=-1.0)
     assert contents(played) == contents(handled)
 
 
@@ -81,11 +81,11 @@ def test_a_bad_loss_that_is_read_undoes_the_play(make: Maker) -> None:
             with pytest.raises(LossError, match=f"row {t}, column {arms[t]} is {value!r}; accepted .* 0.0 to 1.0"):
                 tc.play(learner, spoilt)
             assert learner.state() == before
-    learner.tell(waiting, loss=0.5)
+    tell(learner, waiting, loss=0.5)
 
 
 @pytest.mark.jit_off
-@every_learner
+@each([(name, make) for name, make in MAKERS if (name, make) not in SEEING_ALL])
 def test_a_bad_loss_that_is_never_read_is_let_pass_by_play_and_refused_by_table(make: Maker) -> None:
     losses = random_losses(100, 3)
     arms = tc.play(make(3, 1000, seed=3), losses)
@@ -95,6 +95,22 @@ def test_a_bad_loss_that_is_never_read_is_let_pass_by_play_and_refused_by_table(
     first = 1 if arms[0] == 0 else 0
     with pytest.raises(TableError, match=f"row 0, column {first} is .*nan.*; accepted are losses from 0 to 1"):
         tc.environments.Table(spoilt)
+
+
+@pytest.mark.jit_off
+@each(SEEING_ALL)
+def test_full_information_reads_the_losses_of_all_arms(make: Maker) -> None:
+    """So a bad one is named and undoes the play, whichever arm was played."""
+    losses = random_losses(300, 3)
+    learner = make(3, 10**6, seed=3)
+    before = learner.state()
+    for t in (0, 299):
+        for arm in range(3):
+            spoilt = losses.copy()
+            spoilt[t, arm] = math.nan
+            with pytest.raises(TableError, match=f"row {t}, column {arm} is nan; accepted are numbers from 0.0 to 1.0"):
+                tc.play(learner, spoilt)
+            assert learner.state() == before
 
 
 NO_TABLES: list[tuple[Any, str]] = [

@@ -23,6 +23,7 @@ from tests.contract.makers import (
     everyone,
     loss_at,
     play_by_hand,
+    tell,
 )
 from turncoat.errors import StateError
 
@@ -72,8 +73,8 @@ def test_a_restored_learner_goes_on_identically(make: Maker, copied: Callable[[t
     assert again.state() == learner.state()
     assert repr(again) == repr(learner)
     for t, decision in enumerate(reversed(waiting)):
-        learner.tell(decision, loss=loss_at(t, 1))
-        again.tell(decision, loss=loss_at(t, 1))
+        tell(learner, decision, loss=loss_at(t, 1))
+        tell(again, decision, loss=loss_at(t, 1))
     assert play_by_hand(again, 40) == play_by_hand(learner, 40)  # arms, propensities, ids and all
     losses = np.random.default_rng(1).uniform(-1, 1, (50, K))
     assert np.array_equal(tc.play(again, losses), tc.play(learner, losses))
@@ -86,10 +87,10 @@ def test_a_copy_leads_its_own_life(make: Maker) -> None:
     learner, waiting = started(make)
     state = learner.state()
     again = copy.deepcopy(learner)
-    learner.tell(waiting[0], loss=1.0)
+    tell(learner, waiting[0], loss=1.0)
     play_by_hand(learner, 3)
     assert again.state() == state == tc.restore(state).state()  # nor does the dict change with its learner
-    again.tell(waiting[0], loss=1.0)
+    tell(again, waiting[0], loss=1.0)
 
 
 @everyone
@@ -307,5 +308,5 @@ def test_whatever_is_restored_plays_on_inside_its_arms(make: Maker) -> None:
         for t in range(5):
             decision = learner.ask()
             assert decision.index in range(K)
-            learner.tell(decision, loss=loss_at(t, decision.index))
+            tell(learner, decision, loss=loss_at(t, decision.index))
         assert set(tc.play(learner, losses)) <= set(range(K))

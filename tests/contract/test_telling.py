@@ -15,13 +15,16 @@ from tests.contract.makers import (
     CAN_OBSERVE,
     MASTERS,
     NEEDS_BASE,
+    PLURAL,
     Maker,
+    as_told,
     contents,
     each,
     every_learner,
     everyone,
     loss_at,
     play_by_hand,
+    tell,
 )
 from turncoat.errors import (
     DecisionError,
@@ -54,9 +57,9 @@ def test_tells_come_in_any_order(make: Maker) -> None:
         assert interleaved.ask()._replace(learner=one.learner) == one
     order = random.Random(1).sample(decisions, len(decisions))
     for n, decision in enumerate(order, 1):
-        late.tell(decision, loss=loss_at(n, decision.index))
+        tell(late, decision, loss=loss_at(n, decision.index))
         mine = decision._replace(learner=interleaved.state()["token"])
-        interleaved.tell(mine, loss=loss_at(n, decision.index))
+        tell(interleaved, mine, loss=loss_at(n, decision.index))
         interleaved.forget(interleaved.ask())
         assert (late.n_told, late.n_outstanding) == (n, len(decisions) - n)
         assert np.array_equal(late.probabilities(), interleaved.probabilities())
@@ -70,7 +73,7 @@ def test_a_late_tell_is_an_observation_of_now(make: Maker) -> None:
     for _ in decisions:
         observer.forget(observer.ask())  # the same random numbers are used up
     for n, decision in enumerate(random.Random(1).sample(decisions, len(decisions))):
-        late.tell(decision, loss=loss_at(n, decision.index))
+        tell(late, decision, loss=loss_at(n, decision.index))
         observer.observe(decision.index, loss_at(n, decision.index), decision.propensity)
     assert contents(late) == contents(observer)
 
@@ -79,11 +82,11 @@ def test_a_late_tell_is_an_observation_of_now(make: Maker) -> None:
 @everyone
 def test_each_decision_is_told_at_most_once(make: Maker) -> None:
     learner, decision = started(make)
-    learner.tell(decision, loss=0.5)
+    tell(learner, decision, loss=0.5)
     told = learner.state()
     for again in (learner.tell, learner.forget):
         with pytest.raises(DecisionError, match="told or forgotten already"):
-            again(decision, **({"loss": 0.5} if again == learner.tell else {}))
+            again(decision, **(as_told(learner, decision, loss=0.5) if again == learner.tell else {}))
     assert learner.state() == told
 
 
@@ -96,7 +99,7 @@ def test_a_forgotten_decision_is_gone(make: Maker) -> None:
     assert learner.n_outstanding == 0
     assert contents(learner)["buffer"] == before["buffer"]
     with pytest.raises(DecisionError, match="told or forgotten already"):
-        learner.tell(decision, loss=0.5)
+        tell(learner, decision, loss=0.5)
     with pytest.raises(DecisionError, match="told or forgotten already"):
         learner.forget(decision)
 
@@ -113,15 +116,15 @@ def test_foreign_and_unknown_decisions_are_refused(make: Maker) -> None:
     before = learner.state()
     for foreign in (twins, strangers, other_kind, decision._replace(learner="")):
         with pytest.raises(DecisionError, match="was made by another learner"):
-            learner.tell(foreign, loss=0.5)
+            tell(learner, foreign, loss=0.5)
         with pytest.raises(DecisionError, match="was made by another learner"):
             learner.forget(foreign)
     for number in (8, 10**30, -1):
         with pytest.raises(DecisionError, match="is unknown: this learner has made 8 decisions so far"):
-            learner.tell(decision._replace(id=number), loss=0.5)
+            tell(learner, decision._replace(id=number), loss=0.5)
     assert learner.state() == before
-    learner.tell(decision, loss=0.5)
-    twin.tell(twins, loss=0.5)
+    tell(learner, decision, loss=0.5)
+    tell(twin, twins, loss=0.5)
     assert contents(learner) == contents(twin)
 
 
@@ -132,7 +135,7 @@ def test_what_is_no_decision_is_refused(make: Maker) -> None:
     before = learner.state()
     for thing in (None, 0, decision.index, "red", tuple(decision), decision.to_dict(), [decision], tc.Decision):
         with pytest.raises(DecisionTypeError, match="is not a Decision") as refused:
-            learner.tell(thing, loss=0.5)  # type: ignore[arg-type]
+            tell(learner, thing, loss=0.5)  # type: ignore[arg-type]
         assert repr(thing) in str(refused.value)
         with pytest.raises(DecisionTypeError, match="is not a Decision"):
             learner.forget(thing)  # type: ignore[arg-type]
@@ -159,15 +162,15 @@ def test_an_impossible_decision_is_refused(make: Maker) -> None:
     alterations = ALTERED + (ALTERED_MASTER if decision.base is not None else [])
     for field, value in alterations:
         with pytest.raises(DecisionError, match="altered"):
-            learner.tell(decision._replace(**{field: value}), loss=0.5)
+            tell(learner, decision._replace(**{field: value}), loss=0.5)
     no_ids: tuple[Any, ...] = ([0], {}, 0.5, "0", None)
     for number in no_ids:
         with pytest.raises(DecisionError, match="is unknown"):
-            learner.tell(decision._replace(id=number), loss=0.5)
+            tell(learner, decision._replace(id=number), loss=0.5)
         with pytest.raises(DecisionError, match="is unknown"):
             learner.forget(decision._replace(id=number))
     assert learner.state() == before
-    learner.tell(decision, loss=0.5)
+    tell(learner, decision, loss=0.5)
 
 
 # -- losses -------------------------------------------------------------------------------------------------------
@@ -210,16 +213,17 @@ def test_a_bad_loss_is_refused_by_name_and_leaves_no_trace(make: Maker) -> None:
         for value in values:
             for name in ("loss", "reward"):
                 with pytest.raises(kind) as refused:
-                    learner.tell(decision, **{name: value})
-                assert f"{name} is {value!r}" in str(refused.value)
+                    tell(learner, decision, **{name: value})
+                word = f"{PLURAL[name]}[{decision.index}]" if learner.sees_all else name
+                assert f"{word} is {value!r}" in str(refused.value)
                 assert "accepted are numbers from 0.0 to 1.0" in str(refused.value)
     for both in ({}, {"loss": None}, {"loss": 0.5, "reward": 0.5}, {"loss": math.nan, "reward": 0.5}):
-        with pytest.raises(LossTypeError, match="either loss= or reward=, and only one"):
-            learner.tell(decision, **both)
+        with pytest.raises(LossTypeError, match=r"either loss(es)?= or rewards?=, and only one"):
+            tell(learner, decision, **both)
     assert learner.state() == before
     assert issubclass(LossError, ValueError) and issubclass(LossTypeError, TypeError)
     assert issubclass(LossError, TurncoatError) and issubclass(LossTypeError, TurncoatError)
-    learner.tell(decision, loss=1.0)
+    tell(learner, decision, loss=1.0)
     assert learner.state() != before
 
 
@@ -229,8 +233,8 @@ def test_a_bad_loss_is_refused_by_name_and_leaves_no_trace(make: Maker) -> None:
 def test_every_kind_of_number_is_a_loss(make: Maker, value: Any) -> None:
     learner, decision = started(make)
     twin, twins = started(make)
-    learner.tell(decision, value)
-    twin.tell(twins, float(value))
+    tell(learner, decision, loss=value)
+    tell(twin, twins, loss=float(value))
     assert contents(learner) == contents(twin)
 
 
@@ -240,9 +244,9 @@ def test_a_reward_is_the_mirror_image_of_a_loss(make: Maker) -> None:
     by_loss, by_reward = make(3, 1000, seed=2), make(3, 1000, seed=2)
     for t in range(40):
         loss = loss_at(t, by_loss.ask().index)  # a multiple of 1/16, so 1 - loss is exact
-        by_loss.tell(by_loss.ask(), loss=loss)
+        tell(by_loss, by_loss.ask(), loss=loss)
         by_reward.ask()
-        by_reward.tell(by_reward.ask(), reward=1.0 - loss)
+        tell(by_reward, by_reward.ask(), reward=1.0 - loss)
     assert contents(by_loss) == contents(by_reward)
 
 
@@ -254,15 +258,15 @@ def test_loss_range_is_a_change_of_scale(make: Maker) -> None:
     for t in range(40):
         decision = unit.ask()
         loss = loss_at(t, decision.index)
-        unit.tell(decision, loss=loss)
-        wide.tell(wide.ask(), loss=-4.0 + 16.0 * loss)
-        mirrored.tell(mirrored.ask(), reward=12.0 - 16.0 * loss)
+        tell(unit, decision, loss=loss)
+        tell(wide, wide.ask(), loss=-4.0 + 16.0 * loss)
+        tell(mirrored, mirrored.ask(), reward=12.0 - 16.0 * loss)
     assert contents(unit)["buffer"] == contents(wide)["buffer"] == contents(mirrored)["buffer"]
     decision, before = wide.ask(), wide.state()
     for value in (-4.1, 12.1, math.nan, 10**400):
         for name in ("loss", "reward"):
             with pytest.raises(LossError, match=r"accepted are numbers from -4\.0 to 12\.0"):
-                wide.tell(decision, **{name: value})
+                tell(wide, decision, **{name: value})
     assert wide.state() == before
 
 
@@ -272,9 +276,9 @@ def test_a_bad_loss_in_a_wide_range_is_refused() -> None:
     before = learner.state()
     for value in (-1.1e300, math.inf, math.nan):
         with pytest.raises(LossError, match="accepted are numbers from"):
-            learner.tell(decision, loss=value)
+            tell(learner, decision, loss=value)
     assert learner.state() == before
-    learner.tell(decision, loss=1e300)
+    tell(learner, decision, loss=1e300)
     assert np.isfinite(learner.probabilities()).all()
 
 
@@ -349,7 +353,7 @@ def test_only_own_feedback_looks_at_the_base(make: Maker) -> None:
         learner, decision = started(make)
         twin, twins = started(make)
         learner.tell(decision._replace(**{field: 0.5 * getattr(decision, field)}), loss=1.0)
-        twin.tell(twins, loss=1.0)
+        tell(twin, twins, loss=1.0)
         if contents(learner) != contents(twin):
             moved.append(field)
     own = make in dict(NEEDS_BASE).values()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tests.contract.makers import MASTERS, Maker, each, every_learner
+from tests.contract.makers import MASTERS, Maker, each, every_learner, tell_row
 from turncoat.learners import Learner
 from turncoat.learners.master import Master
 from turncoat.types import Ints, Vector
@@ -27,9 +27,9 @@ HORIZON = 40  # short, so that exploration is large enough to be seen
 def trained(make: Maker, K: int, horizon: int, n_rounds: int) -> Learner:
     """A learner that has seen arm 0 lose less than the others."""
     learner = make(K, horizon, seed=5)
+    losses = np.where(np.arange(K) == 0, 0.1, 1.0)
     for _ in range(n_rounds):
-        decision = learner.ask()
-        learner.tell(decision, loss=0.1 if decision.index == 0 else 1.0)
+        tell_row(learner, learner.ask(), losses)
     return learner
 
 

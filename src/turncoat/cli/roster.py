@@ -21,6 +21,7 @@ def show_all() -> None:
     console.print("regret: order of the bound, logs left out. cost: order of time a round; H log K for shared masters.")
     console.print(f"As race and replay know them: {'; '.join(ENTRIES)}.")
     console.print("shared: every base learns from every round. told S: knows how many switches were planted.")
+    console.print("sees all: is told the losses of all arms (full information), others that of their own arm.")
     console.print()
     described = ((name, one.description) for name, one in SCENARIOS.items())
     _show(console, "Environments", ("id", "what happens"), described)

@@ -101,9 +101,9 @@ def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **raci
     """Run learners over your own losses or rewards.
 
     F is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale. In each round a
-    learner picks a column and sees that one number. The leaderboard is in the table's own units: the total of each
-    learner, and its regret, which is how much better the best path with S switches did in hindsight (S = 0 is the best
-    single arm).
+    learner picks a column and sees that one number; those whose name says "sees all" see the whole row. The
+    leaderboard is in the table's own units: the total of each learner, and its regret, which is how much better the
+    best path with S switches did in hindsight (S = 0 is the best single arm).
 
     Learners need a scale. Without --range it is the least and the largest value of the table: a small cheat, as nobody
     knows them online.

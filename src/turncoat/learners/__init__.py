@@ -13,7 +13,9 @@ from turncoat.learners.exp3p import Exp3P
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.flat import HEAD, clock_of, rng_of
+from turncoat.learners.full_information import FullInformationLearner
 from turncoat.learners.glr_kl_ucb import GLRklUCB
+from turncoat.learners.hedge import Hedge
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import Learner
 from turncoat.learners.master_base import MasterBase
@@ -40,7 +42,9 @@ __all__ = [
     "Exp3P",
     "Exp3S",
     "Exp3SIX",
+    "FullInformationLearner",
     "GLRklUCB",
+    "Hedge",
     "Learner",
     "MasterBase",
     "MonitoredUCB",

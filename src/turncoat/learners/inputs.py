@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from turncoat.errors import ArmsError, HorizonError, LossError, LossTypeError, OptionError
-from turncoat.types import Label
+from turncoat.types import Label, Vector
 
 MOST_ROUNDS = 2**53  # up to here a clock and the floats computed from it are exact
 
@@ -137,6 +138,31 @@ def unit_loss(loss: Any, reward: Any, low: float, high: float) -> float:
         raise LossError(f"{name} is {value!r}; accepted are numbers from {low} to {high} (see loss_range)")
     number = float(value)
     return (number - low) / (high - low) if reward is None else (high - number) / (high - low)
+
+
+def unit_losses(losses: Any, rewards: Any, K: int, low: float, high: float) -> Vector:
+    """The losses in [0, 1] that the told losses, or the told rewards, of all K arms stand for."""
+    if (losses is None) == (rewards is None):
+        raise LossTypeError("give either losses= or rewards=, and only one of them")
+    name, told = ("losses", losses) if rewards is None else ("rewards", rewards)
+    try:
+        several = None if isinstance(told, str | bytes | Mapping | Set) else list(told)
+    except TypeError:
+        several = None
+    accepted = f"accepted are {K} numbers from {low} to {high}, one an arm"
+    if several is None:
+        raise LossTypeError(f"{name} is {reprlib.repr(told)}; {accepted}")
+    if len(several) != K:
+        raise LossError(f"{name} is {reprlib.repr(told)}, {len(several)} in number; {accepted}")
+    told_by_arm = np.empty(K)
+    for i, value in enumerate(several):
+        if not is_number(value):
+            kind = type(value).__name__
+            raise LossTypeError(f"{name}[{i}] is {value!r} ({kind}); accepted are numbers from {low} to {high}")
+        if not low <= value <= high:
+            raise LossError(f"{name}[{i}] is {value!r}; accepted are numbers from {low} to {high} (see loss_range)")
+        told_by_arm[i] = float(value)
+    return (told_by_arm - low) / (high - low) if rewards is None else (high - told_by_arm) / (high - low)
 
 
 def is_whole(value: Any) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from turncoat._jit import is_state, shows_probabilities, view_of
+from turncoat._jit import is_state, sees_all, shows_probabilities, view_of
 from turncoat._version import __version__
 from turncoat.errors import (
     DecisionError,
@@ -67,6 +67,7 @@ class Learner:
     signed: ClassVar[tuple[str, ...]] = ()  # fields of the state that may be negative; all must be finite
     uses_horizon: ClassVar[bool] = True  # or there is nothing to warn of once it is behind
     uses_propensity: ClassVar[bool] = True  # to learn; or `observe` can do without
+    sees_all: ClassVar[bool] = False  # it is told the losses of all arms, not only that of the arm it chose
 
     _ask: ClassVar[Callable[..., Served]]
     _tell: ClassVar[Callable[..., int]]
@@ -81,6 +82,9 @@ class Learner:
             return
         if not is_state(cls.state_type):
             raise OptionError(f"state_type is {cls.state_type!r}; accepted is a NamedTuple given to register_learner")
+        if sees_all(cls.state_type) != cls.sees_all:
+            owner = "a FullInformationLearner" if sees_all(cls.state_type) else "any other learner"
+            raise OptionError(f"{cls.__name__} has the state of {owner}: sees_all of register_learner says whose it is")
         kernels = cls._flat(cls.state_type)
         cls._ask, cls._tell = staticmethod(kernels.ask), staticmethod(kernels.tell)
         cls._probabilities = staticmethod(kernels.probabilities)

@@ -16,6 +16,7 @@ from turncoat.learners.exp3p import Exp3P
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.glr_kl_ucb import GLRklUCB
+from turncoat.learners.hedge import Hedge
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
@@ -49,6 +50,7 @@ LEARNERS: dict[str, type[Learner]] = {
         DiscountedThompson,
         ThompsonSampling,
         MonitoredUCB,
+        Hedge,
     )
 }
 

@@ -66,6 +66,7 @@ ENTRIES: dict[str, Maker] = {
     "discounted-thompson, told S": told(learners.DiscountedThompson),
     "thompson-sampling": learners.ThompsonSampling,
     "monitored-ucb, told S": told(learners.MonitoredUCB),
+    "hedge, sees all": learners.Hedge,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
