@@ -17,7 +17,7 @@ from turncoat.learners.full_information import FullInformationLearner
 from turncoat.learners.glr_kl_ucb import GLRklUCB
 from turncoat.learners.hedge import Hedge
 from turncoat.learners.kl_ucb import KLUCB
-from turncoat.learners.learner import Learner
+from turncoat.learners.learner import SETTINGS, Facts, Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
@@ -32,6 +32,7 @@ __all__ = [
     "HEAD",
     "KLUCB",
     "LEARNERS",
+    "SETTINGS",
     "UCB1",
     "AdaptiveMasterBase",
     "ClippedOMD",
@@ -43,6 +44,7 @@ __all__ = [
     "Exp3S",
     "Exp3SIX",
     "FullInformationLearner",
+    "Facts",
     "GLRklUCB",
     "Hedge",
     "Learner",

@@ -153,7 +153,15 @@ class AdaptiveMasterBase(Master):
     """
 
     name = "adaptive-master-base"
-    facts = Facts("needed", "unknown", "SK√T, or S√(KT)", "H + log K")
+    facts = Facts(
+        "needed",
+        "unknown",
+        "SK√T, or S√(KT)",
+        "H + log K",
+        setting="adversarial",
+        when='nothing is known but T: the one to start with, as feedback="shared"',
+        when_not="S is known about right: clipped-omd; losses are random and jump: glr-kl-ucb",
+    )
     options = ("feedback", "projection", "rate")
     state_type = AdaptiveMasterBaseState
 

@@ -17,7 +17,7 @@ K beta = 1/T of its weight, which all get in equal parts,
 
 Guarantee: expected regret against every path with S switches at most (S ln(KT) + ln K)/xi + xi K T/2 + 1, which is
 sqrt(2 K T (S ln(KT) + ln K)) + 1 at the xi above (docs/mathematics.md). Sharing has (S ln(KT) + ln K + 1)/xi + xi K T/2
-(docs/learners/clipped_omd.md). Oblivious adversary.
+(docs/learners/clipped-omd.md). Oblivious adversary.
 Departures from the paper: played alone, so the estimate divides by p(a) only; the rate is tuned for that. At T = 1 the
 floor is that of T = 2, so that something can move.
 "Sharing" is not the "mixing" of the masters, which mixes what is served and leaves the weights alone.
@@ -119,7 +119,15 @@ class ClippedOMD(Learner):
     """
 
     name = "clipped-omd"
-    facts = Facts("needed", "wanted", "√(SKT), or S√(KT)", "log K")
+    facts = Facts(
+        "needed",
+        "wanted",
+        "√(SKT), or S√(KT)",
+        "log K",
+        setting="adversarial",
+        when="S is known about right, losses may be anything: the smallest constant",
+        when_not="S is a guess: adaptive-master-base; losses are random and jump: glr-kl-ucb",
+    )
     options = ("n_switches", "projection")
     state_type = ClippedOMDState
 

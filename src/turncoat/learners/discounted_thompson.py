@@ -108,7 +108,15 @@ class DiscountedThompson(Learner):
     """
 
     name = "discounted-thompson"
-    facts = Facts("needed", "wanted", "none", "K")
+    facts = Facts(
+        "needed",
+        "wanted",
+        "none",
+        "K",
+        setting="stochastic",
+        when="means drift or jump about S times and nothing is to be tuned",
+        when_not="a bound or propensities are needed: discounted-ucb",
+    )
     options = ("n_switches", "discount", "prior")
     state_type = DiscountedThompsonState
     uses_propensity = False

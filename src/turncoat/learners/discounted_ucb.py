@@ -129,7 +129,15 @@ class DiscountedUCB(IndexLearner):
     """
 
     name = "discounted-ucb"
-    facts = Facts("needed", "wanted", "K√(ST), stochastic", "K")
+    facts = Facts(
+        "needed",
+        "wanted",
+        "K√(ST)",
+        "K",
+        setting="stochastic",
+        when='means drift or jump about S times; best as index="kl", exploration=0.3',
+        when_not="losses may be anything: clipped-omd; S is a guess: glr-kl-ucb",
+    )
     options = ("n_switches", "discount", "index", "exploration")
     state_type = DiscountedUCBState
     rule = rule

@@ -136,7 +136,15 @@ class Exp3(Learner):
     """
 
     name = "exp3"
-    facts = Facts("optional", "S = 0 only", "√(KT)", "log K")
+    facts = Facts(
+        "optional",
+        "S = 0 only",
+        "√(KT)",
+        "log K",
+        setting="adversarial",
+        when="to compare with the literature on a best arm that never changes",
+        when_not="one arm stays best: tsallis-inf had less than half; it changes: clipped-omd",
+    )
     options = ("form",)
     state_type = Exp3State
     signed = ("scores",)

@@ -113,7 +113,15 @@ class Exp3IX(Learner):
     """
 
     name = "exp3-ix"
-    facts = Facts("optional", "S = 0 only", "√(KT)", "log K")
+    facts = Facts(
+        "optional",
+        "S = 0 only",
+        "√(KT)",
+        "log K",
+        setting="adversarial",
+        when="one arm stays best and the bound should hold in nearly every run",
+        when_not="the best arm changes: exp3-six; the average counts: tsallis-inf",
+    )
     state_type = Exp3IXState
     signed = ("scores",)
 

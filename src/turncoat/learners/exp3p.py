@@ -133,7 +133,15 @@ class Exp3P(Learner):
     """
 
     name = "exp3.p"
-    facts = Facts("needed", "S = 0 only", "√(KT)", "K")
+    facts = Facts(
+        "needed",
+        "S = 0 only",
+        "√(KT)",
+        "K",
+        setting="adversarial",
+        when="to compare with the literature on bounds for nearly every run",
+        when_not="to win: exp3-ix promises the same with a smaller constant",
+    )
     options = ("risk",)
     state_type = Exp3PState
     signed = ("scores",)

@@ -229,7 +229,15 @@ class GLRklUCB(IndexLearner):
     """
 
     name = "glr-kl-ucb"
-    facts = Facts("needed", "optional", "√(SKT), if changes can be seen", "K + log t")
+    facts = Facts(
+        "needed",
+        "optional",
+        "√(SKT), visible changes",
+        "K + log t",
+        setting="stochastic",
+        when="means stand still and then jump, S unknown: hard to beat",
+        when_not="losses may be anything, or drift fast: adaptive-master-base",
+    )
     options = ("restart", "threshold", "delta", "exploration", "n_splits", "every", "n_switches")
     state_type = GLRklUCBState
     rule = rule

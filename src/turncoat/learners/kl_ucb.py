@@ -92,7 +92,15 @@ class KLUCB(IndexLearner):
     """
 
     name = "kl-ucb"
-    facts = Facts("unused", "S = 0 only", "√(KT), stochastic", "K")
+    facts = Facts(
+        "unused",
+        "S = 0 only",
+        "√(KT)",
+        "K",
+        setting="stochastic",
+        when="means never change, above all with losses 0 and 1",
+        when_not="the best arm changes: glr-kl-ucb; losses may be anything: tsallis-inf",
+    )
     options = ("extra",)
     state_type = KLUCBState
     rule = rule

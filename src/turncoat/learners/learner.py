@@ -45,14 +45,22 @@ _SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any 
 _new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
 
 
+SETTINGS = {
+    "adversarial": "losses may be anything, as long as they are fixed in advance",
+    "stochastic": "losses are random; their means may change now and then",
+    "full information": "the losses of all arms are seen after every round",
+    "linear": "arms have features, and losses are linear in them",
+}
+
+
 class Facts(NamedTuple):
-    """What a user compares learners by: a line of `turncoat list`."""
+    """What a user compares learners by: a few lines of `turncoat list`."""
 
     horizon: str  # is T needed?
     switches: str  # is S needed?
     bound: str  # on expected regret, logarithms left out
     cost: str  # per round
-    setting: str = ""  # what losses it is for: adversarial, stochastic, full information, linear
+    setting: str = ""  # what losses it is for, one of SETTINGS
     when: str = ""  # to use it, in one short line
     when_not: str = ""  # and when to take another, and which
 

@@ -157,7 +157,15 @@ class MasterBase(Master):
     """
 
     name = "master-base"
-    facts = Facts("needed", "unknown", "√S · K^⅓ · T^⅔", "H + log K")
+    facts = Facts(
+        "needed",
+        "unknown",
+        "√S · K^⅓ · T^⅔",
+        "H + log K",
+        setting="adversarial",
+        when="to compare with the paper: the better bound for S above (T/K)^⅓",
+        when_not="in practice: adaptive-master-base had 2 to 14 % less regret",
+    )
     options = ("feedback", "projection")
     state_type = MasterBaseState
 

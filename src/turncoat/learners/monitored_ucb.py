@@ -191,7 +191,15 @@ class MonitoredUCB(IndexLearner):
     """
 
     name = "monitored-ucb"
-    facts = Facts("needed", "wanted", "√(SKT), if changes are large", "K")
+    facts = Facts(
+        "needed",
+        "wanted",
+        "√(SKT), large changes",
+        "K",
+        setting="stochastic",
+        when="to compare; changes are large and abrupt and their number is known",
+        when_not="in practice: glr-kl-ucb, told nothing, was better in all four games measured",
+    )
     options = ("n_switches", "window", "tolerance", "exploration", "index")
     state_type = MonitoredUCBState
     rule = rule

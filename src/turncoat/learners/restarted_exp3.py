@@ -121,7 +121,15 @@ class RestartedExp3(Learner):
     """
 
     name = "restarted-exp3"
-    facts = Facts("needed", "wanted", "(SK)^⅓·T^⅔", "log K")
+    facts = Facts(
+        "needed",
+        "wanted",
+        "(SK)^⅓·T^⅔",
+        "log K",
+        setting="adversarial",
+        when="losses drift within a known budget and the simplest rule will do",
+        when_not="switches are few: clipped-omd had a third to a half of its regret",
+    )
     options = ("n_switches",)
     state_type = RestartedExp3State
     signed = ("scores",)

@@ -154,7 +154,15 @@ class SlidingWindowUCB(IndexLearner):
     """
 
     name = "sliding-window-ucb"
-    facts = Facts("needed", "wanted", "K√(ST), stochastic", "K")
+    facts = Facts(
+        "needed",
+        "wanted",
+        "K√(ST)",
+        "K",
+        setting="stochastic",
+        when="you know how many last rounds still count; best as exploration=0.1",
+        when_not="all arms move together: discounted-ucb; losses may be anything: clipped-omd",
+    )
     options = ("n_switches", "window", "index", "exploration")
     state_type = SlidingWindowUCBState
     signed = ("sums",)

@@ -96,7 +96,15 @@ class ThompsonSampling(Learner):
     """
 
     name = "thompson-sampling"
-    facts = Facts("unused", "S = 0 only", "√(KT), stochastic", "K")
+    facts = Facts(
+        "unused",
+        "S = 0 only",
+        "√(KT)",
+        "K",
+        setting="stochastic",
+        when="means never change; batches of asks spread over the arms",
+        when_not="the best arm changes: discounted-thompson; propensities count: kl-ucb",
+    )
     options = ("prior",)
     state_type = ThompsonSamplingState
     uses_horizon = False

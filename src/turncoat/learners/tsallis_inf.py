@@ -17,7 +17,7 @@ with x such that sum p = 1. Lhat sums one of two estimates of the losses:
     w_t                 the leaves of `tree`, over their total
 
 Guarantee, oblivious adversary, expected regret against the best fixed arm: "iw" at most 4 sqrt(K T), derived in
-docs/learners/tsallis_inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 10 K ln T + 16, of which the first term is
+docs/learners/tsallis-inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 10 K ln T + 16, of which the first term is
 derived and the rest is quoted from memory, as is the constant of the threshold (4). If losses are random with fixed
 means, both are of the order of the sum of ln(T)/gap over the other arms.
 Departures from the paper: none in the rule. In a late tell the loss is divided by what was served, while the baseline
@@ -131,7 +131,15 @@ class TsallisINF(Learner):
     """
 
     name = "tsallis-inf"
-    facts = Facts("unused", "S = 0 only", "√(KT)", "K")
+    facts = Facts(
+        "unused",
+        "S = 0 only",
+        "√(KT)",
+        "K",
+        setting="adversarial",
+        when='one arm stays best, losses may be anything, T unknown; estimator="rv"',
+        when_not="the best arm changes: adaptive-master-base, or clipped-omd if S is known",
+    )
     options = ("estimator",)
     state_type = TsallisINFState
     signed = ("scores",)

@@ -89,7 +89,15 @@ class UCB1(IndexLearner):
     """
 
     name = "ucb1"
-    facts = Facts("unused", "S = 0 only", "√(KT), stochastic", "K")
+    facts = Facts(
+        "unused",
+        "S = 0 only",
+        "√(KT)",
+        "K",
+        setting="stochastic",
+        when="means never change and the simplest rule with a bound will do",
+        when_not="regret counts: kl-ucb had a quarter of it; means change: glr-kl-ucb",
+    )
     options = ("exploration",)
     state_type = UCB1State
     rule = rule

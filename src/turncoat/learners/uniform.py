@@ -65,7 +65,15 @@ class Uniform(Learner):
     """
 
     name = "uniform"
-    facts = Facts("unused", "unused", "none", "1")
+    facts = Facts(
+        "unused",
+        "unused",
+        "none",
+        "1",
+        setting="adversarial",
+        when="as a yardstick: who is not clearly better has learned nothing",
+        when_not="to choose well: start with adaptive-master-base",
+    )
     state_type = UniformState
     uses_horizon = False
     uses_propensity = False
