@@ -18,9 +18,7 @@ import turncoat as tc
 from tests.cli.typed import run
 from turncoat.cli.board import boards
 from turncoat.cli.live import watched_race
-from turncoat.environments import SCENARIOS, SUITES
-from turncoat.learners import LEARNERS
-from turncoat.race import ENTRIES, FEW, entry
+from turncoat.race import FEW, entry
 
 LEARNERS_RACED = ("exp3", "exp3.s, told S", "uniform")
 TINY = [
@@ -241,22 +239,6 @@ def test_bad_words_are_one_line(words: list[str], named: str) -> None:
     assert len(errors) == 1 and done.output.rstrip().endswith(errors[0])
     assert named in errors[0]
     assert "Traceback" not in done.output
-
-
-# -- list ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.jit_off
-@pytest.mark.parametrize("columns", [80, 200])
-def test_list_names_everything(columns: int) -> None:
-    done = run("list", columns=columns)
-    assert done.exit_code == 0
-    for name in (*LEARNERS, *SCENARIOS, *SUITES):
-        assert re.search(rf"^ *{re.escape(name)} ", done.output, flags=re.MULTILINE)
-    known = " ".join(done.output.split()).partition("As race and replay know them: ")[2]
-    assert known.partition(". ")[0].split("; ") == list(ENTRIES)
-    assert "…" not in done.output
-    assert max(map(len, done.output.splitlines())) <= columns
 
 
 # -- as a process -------------------------------------------------------------------------------------------------

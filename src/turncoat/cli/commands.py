@@ -104,14 +104,29 @@ def race(**words: Any) -> None:
 
 
 @turncoat.command("list")
-def list_all() -> None:
+@click.argument("name", required=False)
+def list_all(name: str | None) -> None:
     """List learners, environments and suites.
 
-    What each learner needs and guarantees, what happens in each environment, and the names that race and replay know.
-    """
-    from turncoat.cli.roster import show_all
+    Learners by what losses they are for: what each needs to be told (T, S), the order of its regret and of its time a
+    round, when to use it, and when to take which other. What happens in each environment, and the names that race and
+    replay know. With a NAME, all about this learner (its options, where to read more), environment or suite.
 
-    show_all()
+    \b
+    Examples:
+      turncoat list                 everything
+      turncoat list clipped-omd     one learner
+      turncoat list flip/3          one environment
+      turncoat list arena           one suite
+    """
+    if name is None:
+        from turncoat.cli.roster import show_all
+
+        show_all()
+    else:
+        from turncoat.cli.card import show_one
+
+        show_one(name)
 
 
 turncoat.add_command(replay)

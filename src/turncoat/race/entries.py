@@ -73,6 +73,13 @@ ENTRIES: dict[str, Maker] = {
 FEW = ("adaptive-master-base, shared", "adaptive-master-base", "master-base", "exp3.s, told S", "exp3.s", "exp3")
 
 
+def learner_of(maker: Maker) -> type[learners.Learner] | None:
+    """The class that a maker makes, where it is one of ours with words filled in or told S; None of any other."""
+    while isinstance(maker, Told | partial):
+        maker = maker.maker if isinstance(maker, Told) else maker.func
+    return maker if isinstance(maker, type) and issubclass(maker, learners.Learner) else None
+
+
 def entry(name: str) -> Maker:
     """The maker of this name."""
     if name not in ENTRIES:
