@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from turncoat.race.contest import Progress, race
 from turncoat.race.entries import ENTRIES, FEW, entry, learner_of, told
+from turncoat.race.leagues import BANDIT, LEAGUES, in_leagues, league_of
 from turncoat.race.result import Result
 
-__all__ = ["ENTRIES", "FEW", "Progress", "Result", "entry", "learner_of", "race", "told"]
+__all__ = [
+    "BANDIT",
+    "ENTRIES",
+    "FEW",
+    "LEAGUES",
+    "Progress",
+    "Result",
+    "entry",
+    "in_leagues",
+    "league_of",
+    "learner_of",
+    "race",
+    "told",
+]

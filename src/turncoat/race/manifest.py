@@ -68,7 +68,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise RaceError(f"{str(file)!r} has format {content['format']}; this version reads formats up to {FORMAT}")
     race = content["race"]
     environments = {name: Facts(*facts) for name, facts in race["environments"].items()}
-    names = Names(race["learners"], environments, race["seeds"], race["horizons"])
+    settings = race.get("settings", {})  # which the first races did not write
+    names = Names(race["learners"], environments, race["seeds"], race["horizons"], settings)
     cells = {CellAt(*at): key for *at, key in content["cells"]}
     return Manifest(names, content["about"], cells, {GroundAt(*at): key for *at, key in content["grounds"]})
 

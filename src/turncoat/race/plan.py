@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from turncoat.race.checkpoints import checkpoints
 from turncoat.race.entries import Maker, make_learner
 from turncoat.race.ground import default_switches
 from turncoat.race.keys import environment_parts, key_of, learner_parts
+from turncoat.race.leagues import setting_of
 from turncoat.race.split import can_split, parse_split
 from turncoat.types import Ints
 
@@ -66,6 +69,7 @@ class Names(NamedTuple):
     environments: dict[str, Facts]
     seeds: int
     horizons: list[int]  # in rising order
+    settings: Mapping[str, str] = MappingProxyType({})  # of the learners; empty words where none is stated
 
     @property
     def horizon(self) -> int:
@@ -114,7 +118,15 @@ class Plan:
     def names(self) -> Names:
         """Who races where."""
         facts = {name: self._facts(name) for name in self.environments}
-        return Names(list(self.learners), facts, self.n_seeds, self.horizons)
+        return Names(list(self.learners), facts, self.n_seeds, self.horizons, self._settings)
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        """What losses each learner says it is for: looked up in one that is made for the first environment."""
+        ground = GroundAt(next(iter(self.environments)), 0, self.horizons[-1])
+        environment = self.environment(ground)
+        cells = (CellAt(ground.environment, name, 0, ground.horizon) for name in self.learners)
+        return {at.learner: setting_of(self.learner(at, environment, quiet=True)) for at in cells}
 
     def _facts(self, name: str) -> Facts:
         environment = self.environment(GroundAt(name, 0, self.horizons[-1]))

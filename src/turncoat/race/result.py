@@ -114,12 +114,18 @@ class Result:
         return frame("bounds", self._longest())
 
     def leaderboard(self) -> pl.DataFrame:
-        """For each environment, best first: mean regret and rank with 95 % intervals over seeds, time a round."""
-        return leaderboard(frame("finals", self._longest()))
+        """For each environment, best first: mean regret and rank with 95 % intervals over seeds, time a round.
+
+        Learners are ranked among those that see the same: bandits first, then those of full information.
+        """
+        return leaderboard(frame("finals", self._longest()), self.names.settings)
 
     def overall(self) -> pl.DataFrame:
-        """Over all environments, best first: the mean rank in a single game with a 95 % interval, time a round."""
-        return overall(frame("finals", self._longest()))
+        """Over all environments, best first: the mean rank in a single game with a 95 % interval, time a round.
+
+        Ranked as in `leaderboard`, among those that see the same.
+        """
+        return overall(frame("finals", self._longest()), self.names.settings)
 
     def report(self, folder: str | Path) -> Path:
         """Write report.html and every figure as PDF, SVG and PNG into a folder; returns the path of the page."""
