@@ -32,17 +32,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.blocks import N_MARKS, BlockLearner
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.exp3 import SMALLEST_SERVED, loss_rate
 from turncoat.learners.flat import HEAD, clock_of, rng_of
-from turncoat.learners.inputs import parse_switches, unit_loss
-from turncoat.learners.learner import Facts, Learner
+from turncoat.learners.inputs import parse_switches
+from turncoat.learners.learner import Facts
 from turncoat.mirror.softmax import charge
 from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.rng import uniform
-from turncoat.types import Decision, Ints, Label, Seed, Vector, Words
-
-RUN, FIRST, DROPPED = HEAD + 3, HEAD + 4, HEAD + 5  # where `marks` stands in the buffer
+from turncoat.types import Ints, Label, Seed, Vector, Words
 
 
 def block_length(T: int, K: int, S: int) -> int:
@@ -53,7 +52,7 @@ def block_length(T: int, K: int, S: int) -> int:
 
 
 class RestartedExp3State(NamedTuple):
-    """`marks`: the run last looked at, the first decision that was asked in it, and how many tells were dropped."""
+    """The rate, the block, what blocks.py keeps, the scores, and the weights."""
 
     rng: Words
     clock: Ints
@@ -69,14 +68,14 @@ class RestartedExp3State(NamedTuple):
 def view(buffer: Vector) -> RestartedExp3State:
     """Name the parts of the buffer."""
     K = int(buffer[HEAD])
-    arrays = buffer[DROPPED + 1 :]
+    arrays = buffer[HEAD + 3 + N_MARKS :]
     return RestartedExp3State(
         rng_of(buffer),
         clock_of(buffer),
         K,
         buffer[HEAD + 1],
         int(buffer[HEAD + 2]),
-        buffer[RUN : DROPPED + 1],
+        buffer[HEAD + 3 : HEAD + 3 + N_MARKS],
         arrays[: 2 * K],
         arrays[2 * K :],
     )
@@ -112,7 +111,7 @@ def tell(state: RestartedExp3State, choice: tuple[int, float], loss: float) -> N
 register_learner(RestartedExp3State, view=view, ask=ask, tell=tell, probability=probability)
 
 
-class RestartedExp3(Learner):
+class RestartedExp3(BlockLearner):
     """EXP3 that begins anew at fixed times, for a best arm that changes: a simple baseline.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
@@ -147,48 +146,10 @@ class RestartedExp3(Learner):
         K, T = self.n_arms, int(self.horizon or 1)
         self._n_switches = parse_switches(n_switches, T)
         self._block = block_length(T, K, 1 if self._n_switches is None else self._n_switches)
-        self.start([K, loss_rate(self._block, K), self._block], n_more=3 + 2 * K + tree_size(K))
+        self.start([K, loss_rate(self._block, K), self._block], n_more=N_MARKS + 2 * K + tree_size(K))
         fill(self.view().tree, K, 1.0)
 
     @property
     def n_switches(self) -> int | None:
         """S, the number of switches it was told; None if it was not."""
         return self._n_switches
-
-    @property
-    def block(self) -> int:
-        """D, after how many tells it begins anew."""
-        return self._block
-
-    @property
-    def n_dropped(self) -> int:
-        """How many tells came after a restart that their decision was made before, and were not learned from."""
-        return int(self._buffer[DROPPED])
-
-    def _look(self) -> None:
-        """If there was a restart since it last looked, what was decided up to now is of an earlier run."""
-        run = self.n_told // self._block
-        if run != self._buffer[RUN]:
-            self._buffer[RUN] = run
-            self._buffer[FIRST] = self._next_id
-
-    def ask(self) -> Decision:
-        """Choose an arm. Tell what it cost before the next restart, in any order, or forget it."""
-        self._look()
-        return super().ask()
-
-    def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
-        """Learn what a decision cost: a loss or reward inside `loss_range`. Dropped if there was a restart since."""
-        self._look()
-        if self._is_outstanding(decision) and decision.id < self._buffer[FIRST]:
-            unit_loss(loss, reward, self._low, self._high)  # refused as ever
-            self._outstanding.discard(decision.id)
-            self._buffer[DROPPED] += 1
-            return
-        warn_after, self._warn_after = self._warn_after, math.inf  # the warning is given from here, a frame higher
-        try:
-            super().tell(decision, loss, reward=reward)
-        finally:
-            self._warn_after = warn_after
-        if self.n_told > self._warn_after:
-            self._warn_past_horizon()
