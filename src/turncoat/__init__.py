@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         KLUCB,
         UCB1,
         AdaptiveMasterBase,
+        BanditOverBandit,
         ClippedOMD,
         DiscountedThompson,
         DiscountedUCB,
@@ -56,9 +57,9 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase ClippedOMD DiscountedThompson DiscountedUCB Exp3 Exp3IX Exp3P Exp3S Exp3SIX "
-    "FullInformationLearner GLRklUCB Hedge KLUCB Learner MasterBase MonitoredUCB RestartedExp3 SlidingWindowUCB "
-    "ThompsonSampling TsallisINF UCB1 Uniform restore",
+    "learners": "AdaptiveMasterBase BanditOverBandit ClippedOMD DiscountedThompson DiscountedUCB Exp3 Exp3IX Exp3P "
+    "Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner MasterBase MonitoredUCB "
+    "RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF UCB1 Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -68,6 +69,7 @@ _HOME_OF = {name: module for module, names in _HOME.items() for name in names.sp
 
 __all__ = [
     "AdaptiveMasterBase",
+    "BanditOverBandit",
     "Bound",
     "ClippedOMD",
     "Decision",

@@ -114,6 +114,7 @@ MAKERS: list[tuple[str, Maker]] = [
     ("exp3.p", tc.Exp3P),
     ("exp3.p-risk", partial(tc.Exp3P, risk=0.01)),
     ("clipped-omd-sharing", partial(tc.ClippedOMD, projection="sharing")),
+    ("bob", tc.BanditOverBandit),
 ]
 
 # They cannot say their probabilities. Tests that do not ask for them run with these too.

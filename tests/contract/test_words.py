@@ -40,6 +40,7 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.ClippedOMD, "projection", "mixing"),
     (tc.Exp3P, "risk", 1),
     (tc.Exp3P, "risk", "0.1"),
+    *((tc.BanditOverBandit, "block", value) for value in (0, -1, 101, 10.0, "10", True)),
 ]
 
 

@@ -90,7 +90,7 @@ class Exp3S(Single):
     s = 1/T. With S switches g = min(1, sqrt(K ((S + 1) ln(K T) + e)/((e - 1) T))), without S min(1, sqrt(K ln(K T)/T)).
     """
 
-    def __init__(self, K: int, T: int, n_switches: int | None = None) -> None:
+    def __init__(self, K: int, T: int, n_switches: float | None = None) -> None:
         super().__init__(K, T)
         e = np.exp(REAL(1))
         self.share = 1 / REAL(T)

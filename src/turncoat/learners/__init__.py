@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
+from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.discounted_thompson import DiscountedThompson
 from turncoat.learners.discounted_ucb import DiscountedUCB
@@ -35,6 +36,7 @@ __all__ = [
     "SETTINGS",
     "UCB1",
     "AdaptiveMasterBase",
+    "BanditOverBandit",
     "ClippedOMD",
     "DiscountedThompson",
     "DiscountedUCB",

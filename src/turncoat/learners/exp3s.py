@@ -45,7 +45,7 @@ from turncoat.types import Ints, Label, Seed, Vector, Words
 LARGEST_EXPONENT = 100.0
 
 
-def exploration(T: int, K: int, S: int | None) -> float:
+def exploration(T: int, K: int, S: float | None) -> float:
     """gamma: (3) where S is known, (4) where it is not."""
     if S is None:
         return min(1.0, math.sqrt(K * math.log(K * T) / T))

@@ -7,6 +7,7 @@ from typing import Any
 
 from turncoat.errors import StateError, TurncoatError
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
+from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.discounted_thompson import DiscountedThompson
 from turncoat.learners.discounted_ucb import DiscountedUCB
@@ -51,6 +52,7 @@ LEARNERS: dict[str, type[Learner]] = {
         ThompsonSampling,
         MonitoredUCB,
         Hedge,
+        BanditOverBandit,
     )
 }
 

@@ -67,6 +67,7 @@ ENTRIES: dict[str, Maker] = {
     "thompson-sampling": learners.ThompsonSampling,
     "monitored-ucb, told S": told(learners.MonitoredUCB),
     "hedge, sees all": learners.Hedge,
+    "bob": learners.BanditOverBandit,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
