@@ -41,6 +41,7 @@ FAMILIES: dict[str, Make] = {
     "level-jumps-switching": lambda K, T, seed: envs.LevelJumps(
         K, T, min(5, T - 1), n_switches=_switches(3, K, T), seed=seed
     ),
+    "stochastically-constrained": lambda K, T, seed: envs.StochasticallyConstrained(K, T, seed=seed),
     "drift": lambda K, T, seed: envs.Drift(K, T, seed=seed),
     "drift-real": lambda K, T, seed: envs.Drift(K, T, n_periods=0.7, amplitude=0.5, noise=0.5, seed=seed),
     "random-walk": lambda K, T, seed: envs.RandomWalk(K, T, n_steps=min(6, T), step=0.4, seed=seed),

@@ -31,6 +31,8 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     (envs.Flip, (3, 10, 2), {"n_best": 4}, "n_best is 4; accepted are whole numbers from 2 to 3"),
     (envs.Flip, (3, 10, 2), {"n_best": 1}, "n_best is 1"),
     (envs.LevelJumps, (3, 10, 10), {}, "n_jumps is 10; accepted are whole numbers from 0 to 9"),
+    (envs.StochasticallyConstrained, (3, 10), {"growth": 1}, "growth is 1; accepted are finite numbers from 1.1 to 1e"),
+    (envs.StochasticallyConstrained, (3, 10), {"gap": 1.5}, "gap is 1.5"),
     (envs.Burst, (3, 10, 2), {"fraction": 1.5}, "fraction is 1.5"),
     (envs.Drift, (3, 10), {"n_periods": -1}, "n_periods is -1"),
     (envs.Drift, (3, 10), {"n_periods": math.inf}, "n_periods is inf"),

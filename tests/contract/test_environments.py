@@ -147,6 +147,7 @@ def test_fields_tell_games_apart() -> None:
         *(envs.Piecewise.from_means(9, [at], means) for at in (3, 4) for means in ([[0, 1], [1, 0]], [[0, 1], [0, 1]])),
         *(envs.Flip(3, 9, S, n_best=n, gap=gap) for S in (1, 2) for n in (2, 3) for gap in (0.1, 0.2)),
         *(envs.LevelJumps(3, 9, n, n_switches=S, gap=gap) for n in (1, 2) for S in (0, 1) for gap in (0.1, 0.2)),
+        *(envs.StochasticallyConstrained(3, 9, gap=gap, growth=growth) for gap in (0.1, 0.2) for growth in (1.6, 2)),
         *(envs.Drift(3, 9, n_periods=n, amplitude=size) for n in (1, 2) for size in (0.1, 0.2)),
         *(envs.RandomWalk(3, 9, n_steps=n, step=size) for n in (1, 2) for size in (0.1, 0.2)),
         *(envs.Burst(3, 9, S, fraction=part, gap=gap) for S in (1, 2) for part in (0.1, 0.2) for gap in (0.1, 0.2)),

@@ -24,6 +24,7 @@ from turncoat.environments import (
     RandomWalk,
     SecondArm,
     Stationary,
+    StochasticallyConstrained,
     scenario,
 )
 from turncoat.environments.hashing import uniform_at
@@ -151,6 +152,23 @@ def test_level_jumps() -> None:
     assert {LevelJumps(2, 50, 1, seed=seed).means()[0].max() for seed in range(20)} == {0.3, 1.0}  # begins at either
 
 
+@pytest.mark.parametrize(("growth", "gap"), [(1.6, 0.1), (1.1, 0.3), (2, 1.0), (1000, 0.0)])
+def test_stochastically_constrained(growth: float, gap: float) -> None:
+    """Phase i lasts ⌊growth^i⌋ rounds, high ones and low ones in turns, written out round by round; best arms vary."""
+    wanted: list[float] = []
+    i = 1
+    while len(wanted) < 3000:
+        wanted += [1.0 if i % 2 else gap] * min(math.floor(growth**i), 3000)
+        i += 1
+    worse = np.array(wanted[:3000])
+    game = StochasticallyConstrained(4, 3000, gap=gap, growth=growth, seed=8)
+    means, best = game.means(), int(game.planted_path()[0])
+    assert game.n_switches == 0 and np.all(game.planted_path() == best)
+    assert np.allclose(means[:, best], worse - gap, rtol=0, atol=TOLERANCE)
+    assert np.allclose(np.delete(means, best, axis=1), worse[:, None], rtol=0, atol=TOLERANCE)
+    assert {StochasticallyConstrained(3, 9, seed=seed).planted_path()[0] for seed in range(20)} == {0, 1, 2}
+
+
 def test_drift_is_a_sinusoid() -> None:
     """A chord of length h is off by at most h²/8 of the amplitude; in games of few rounds the curve is exact.
 
@@ -274,6 +292,12 @@ def test_phases_of_growing_length_can_be_said() -> None:
     rows = [[0.0, 0.1] if i % 2 else [0.9, 1.0] for i in range(len(ends))]
     game = Piecewise.from_means(int(ends[-1]), ends[:-1].tolist(), rows)
     assert game.n_switches == 0 and np.array_equal(np.diff(game.game.edges), [int(1.6**i) for i in range(1, 20)])
+    same = next(
+        one
+        for one in (StochasticallyConstrained(2, game.horizon, seed=i) for i in range(9))
+        if not one.game.path_arms[0]
+    )
+    assert np.array_equal(same.means(), game.means())
 
 
 def test_a_tie_is_no_switch() -> None:

@@ -15,6 +15,7 @@ from turncoat.environments.piecewise import Piecewise
 from turncoat.environments.random_walk import RandomWalk
 from turncoat.environments.scenarios import SCENARIOS, SUITES, Scenario, scenario, suite
 from turncoat.environments.stationary import Stationary
+from turncoat.environments.stochastically_constrained import StochasticallyConstrained
 from turncoat.environments.table import Table
 from turncoat.environments.traps import HiddenSteps, LateArm, SecondArm
 
@@ -36,6 +37,7 @@ __all__ = [
     "Scenario",
     "SecondArm",
     "Stationary",
+    "StochasticallyConstrained",
     "Table",
     "jit_rule",
     "register_environment",

@@ -4,8 +4,7 @@
     high level:  mean = 1 - gap for the best arm, 1 for all others
 
 The level changes at n_jumps random rounds; the best arm at n_switches other ones (none: it stays). With jumps after
-phases of growing length this is the stochastically constrained adversary of J. Zimmert, Y. Seldin, "Tsallis-INF: an
-optimal algorithm for stochastic and adversarial bandits", JMLR 22 (2021).
+phases of growing length it is the game of stochastically_constrained.py.
 """
 
 from __future__ import annotations
