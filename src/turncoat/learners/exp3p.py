@@ -16,9 +16,9 @@ with eta = 0.95 sqrt(ln K / (K T)), gamma = 1.05 sqrt(K ln K / T), at most 1, an
     exp(eta Ghat)       the leaves of `tree`
 
 Guarantee: with probability at least 1 - delta regret is at most 5.15 sqrt(K T ln(K/delta)) with (3), and at most
-5.15 sqrt(K T ln K) + sqrt(K T / ln K) ln(1/delta), for every delta, with (4). Both constants were checked against
-    beta K T + gamma T + (1 + beta) eta K T + ln(K/delta)/beta + ln(K)/eta,
-for gamma ≤ 1/2 and (1 + beta) K eta ≤ gamma: the paper's general bound as we remember it (docs/learners/exp3p.md).
+5.15 sqrt(K T ln K) + sqrt(K T / ln K) ln(1/delta), for every delta, with (4): theorem 3.2 there, adaptive adversaries
+included. Both follow from its general bound, equation 3.12, for gamma ≤ 1/2 and (1 + beta) K eta ≤ gamma,
+    beta K T + gamma T + (1 + beta) eta K T + ln(K/delta)/beta + ln(K)/eta              (docs/learners/exp3p.md).
 Departures from the paper: none in the rule. In a late tell the gain is divided by what was served, the bonus by what is
 served now. Gains over probabilities are capped at 1e30; no decision drawn by the learner reaches that.
 Cost per round: O(K), since every arm gets its bonus.
@@ -47,7 +47,7 @@ SMALLEST_SERVED = 1e-300  # with one arm nothing is explored
 
 
 def learning_rate(T: int, K: int) -> float:
-    """eta (Bubeck & Cesa-Bianchi 2012, theorem 3.3)."""
+    """eta (Bubeck & Cesa-Bianchi 2012, theorem 3.2)."""
     return 0.95 * math.sqrt(math.log(K) / (K * T))
 
 

@@ -13,8 +13,9 @@ with kl the divergence of two Bernoulli laws (kl.py).
     c                   extra
 
 Guarantee: with c = 3 a worse arm of mean reward m, the best one having m*, is played (1 + ε) ln T/kl(m, m*) +
-O(ln ln T) times in expectation (theorem 2 there): for 0/1 losses no rule that is good in every game does better, and
-by kl ≥ 2 gap² the bound is never above UCB1's. None for losses that are not stochastic, and none against switches.
+O(ln ln T) times in expectation (theorem 2 there; number and form from memory): for 0/1 losses no rule that is good in
+every game does better, and by kl ≥ 2 gap² the bound is never above UCB1's. None for losses that are not stochastic,
+and none against switches.
 Departures from the paper: c = 0 unless `extra` says otherwise, which is what its authors recommend for play; the
 theorem then no longer covers it. ln ln t counts as 0 before t = e, where it is negative. Ties, untried arms first
 among them, are broken at random (index.py), and indices that round to 1 tie. The time is the number of tells.

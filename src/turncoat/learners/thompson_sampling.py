@@ -15,8 +15,8 @@ and plays the largest theta; a reward r adds
 
 Guarantee, for 0/1 losses and prior = 1: expected pseudo-regret at most (1 + ε) the sum over worse arms of
 gap ln T/kl(m, m*), plus O(K/ε²), m and m* being the mean rewards of the arm and of the best; and of order
-sqrt(K T ln T) whatever the gaps are (Agrawal & Goyal 2013). None for losses that are not stochastic, and none against
-switches.
+sqrt(K T ln T) whatever the gaps are (Agrawal & Goyal 2013; the second as its abstract has it, the first from memory).
+None for losses that are not stochastic, and none against switches.
 Departures from the paper: a reward between 0 and 1 is counted in parts, as in (2), where Agrawal & Goyal toss a coin
 that shows 1 with probability r. For 0/1 losses both are the same. Else parts are counted because a tell then needs no
 random numbers, so that what is learned does not depend on how often was asked, and because they add no noise; but the

@@ -20,6 +20,10 @@ Guarantee, oblivious adversary, expected regret against the best fixed arm: "iw"
 docs/learners/tsallis-inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 10 K ln T + 16, of which the first term is
 derived and the rest is quoted from memory, as is the constant of the threshold (4). If losses are random with fixed
 means, both are of the order of the sum of ln(T)/gap over the other arms.
+docs/learners/tsallis_inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 14 K ln T + 16, of which the first term is
+derived. The rest is the paper's theorem 1, where 10 stands for 14; others who wrote its proof out for a proof checker
+say that the proof gives 14. The constant of the threshold (4) is from memory. If losses are random with fixed means, or
+only their differences are, both are of the order of the sum of ln(T)/gap over the other arms.
 Departures from the paper: none in the rule. In a late tell the loss is divided by what was served, while the baseline
 is that of the weights as they are now; it does not depend on the arm, so the estimate stays unbiased. 1/p is capped at
 1e30.

@@ -13,8 +13,8 @@ Rule (Auer et al. 2002, figure 1), with rewards r = 1 - loss: play each arm once
     2                   exploration
 
 Guarantee: expected pseudo-regret at most the sum over worse arms of 8 ln T/gap, plus (1 + π²/3) times the sum of the
-gaps (theorem 1 there, for exploration 2), which is of order sqrt(K T ln T) whatever the gaps are. None for losses that
-are not stochastic, and none against switches.
+gaps (for exploration 2; the constants were checked in lecture notes, theorem 1 is a number from memory), which is of
+order sqrt(K T ln T) whatever the gaps are. None for losses that are not stochastic, and none against switches.
 Departures from the paper: arms that tie, the untried ones first among them, are chosen at random (index.py), where
 the paper leaves the order open. The time is the number of tells, so late losses make it wait.
 Cost per round: O(K).
