@@ -52,6 +52,8 @@ FAMILIES: dict[str, Make] = {
     "corrupted-bursts": lambda K, T, seed: envs.Corrupted(K, T, T // 2, n_bursts=min(4, T), seed=seed),
     "adaptive": lambda K, T, seed: envs.Adaptive(K, T, seed=seed),
     "table": _table,
+    "linear-switching": lambda K, T, seed: envs.LinearSwitching(K, T, _switches(4, K, T), dimension=3, seed=seed),
+    "linear-drift": lambda K, T, seed: envs.LinearDrift(K, T, n_periods=0.7, amplitude=1.0, noise=0.2, seed=seed),
 }
 
 TWO_ARMS: dict[str, Make] = {

@@ -162,6 +162,13 @@ def test_fields_tell_games_apart() -> None:
             for high in (0.5, 0.6)
             for noise in ("bernoulli", 0.0)
         ),
+        *(
+            envs.LinearSwitching(3, 9, S, dimension=d, amplitude=size)
+            for S in (1, 2)
+            for d in (3, 4)
+            for size in (0.1, 0.2)
+        ),
+        *(envs.LinearDrift(3, 9, n_periods=n, dimension=d) for n in (1, 2) for d in (3, 4)),
         *(Table(table) for table in ([[0.0, 1.0]], [[0.0], [1.0]], [[1.0, 0.0]])),
     ]
     assert len({json.dumps(game.fields(), allow_nan=False, sort_keys=True) for game in games}) == len(games)

@@ -36,7 +36,7 @@ def test_a_scenario_fits_any_horizon_and_grows_no_table(name: str) -> None:
 def test_numbers_in_names_are_numbers_of_switches() -> None:
     for name in ("stationary/0", "flip/3", "flip/10", "flip/1000", "piecewise/3", "piecewise/10", "piecewise/100"):
         assert scenario(name, 10**5).n_switches == int(name.split("/")[1])
-    for name in ("close/10", "real/10", "resampled/20", "switching-levels/4", "burst/100"):
+    for name in ("close/10", "real/10", "resampled/20", "switching-levels/4", "burst/100", "linear/8"):
         assert scenario(name, 10**5).n_switches == int(name.split("/")[1])
     assert scenario("piecewise/crossover", 10**7).n_switches == 100
     assert scenario("piecewise/root", 10**6).n_switches == 1000
@@ -63,7 +63,7 @@ def test_unknown_names_list_the_near_ones() -> None:
         scenario("flip/4", 100)
     with pytest.raises(OptionError, match=r"no scenario 'peicewise/10'; near it are .*piecewise/10\b"):
         scenario("peicewise/10", 100)
-    with pytest.raises(OptionError, match=r"'xyzzy'; accepted are 'stationary/0', 'flip/3', .*'adaptive/20'$"):
+    with pytest.raises(OptionError, match=r"'xyzzy'; accepted are 'stationary/0', 'flip/3', .*'linear-drift/2'$"):
         scenario("xyzzy", 100)
     with pytest.raises(OptionError, match="no suite 'papers'; near it are 'paper"):
         suite("papers")

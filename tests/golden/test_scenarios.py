@@ -48,6 +48,8 @@ FROZEN = {
     "corrupted/20": "7f075310e24a",
     "adaptive/5": "fbec16cbb94b",
     "adaptive/20": "6f43c9ac13bc",
+    "linear/8": "fddd762a8acd",
+    "linear-drift/2": "e1d46c8e9cf0",
 }
 
 

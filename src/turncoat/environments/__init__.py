@@ -10,6 +10,7 @@ from turncoat.environments.drift import Drift
 from turncoat.environments.environment import Environment
 from turncoat.environments.flip import Flip
 from turncoat.environments.level_jumps import LevelJumps
+from turncoat.environments.linear import LinearDrift, LinearSwitching
 from turncoat.environments.lower_bound import LowerBound
 from turncoat.environments.piecewise import Piecewise
 from turncoat.environments.random_walk import RandomWalk
@@ -31,6 +32,8 @@ __all__ = [
     "HiddenSteps",
     "LateArm",
     "LevelJumps",
+    "LinearDrift",
+    "LinearSwitching",
     "LowerBound",
     "Piecewise",
     "RandomWalk",

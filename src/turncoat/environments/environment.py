@@ -68,6 +68,7 @@ class Environment:
     horizon: int
     n_switches: int | None
     game: Any
+    features: Matrix | None = None  # (n_arms, d): what linear learners see of the arms, where there is something
 
     def fields(self) -> dict[str, Any]:
         """Plain JSON values that tell this environment from every other one."""

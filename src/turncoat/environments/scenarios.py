@@ -18,6 +18,7 @@ from turncoat.environments.environment import Environment
 from turncoat.environments.flip import Flip
 from turncoat.environments.inputs import MOST_ROUNDS, parse_whole
 from turncoat.environments.level_jumps import LevelJumps
+from turncoat.environments.linear import LinearDrift, LinearSwitching
 from turncoat.environments.lower_bound import LowerBound
 from turncoat.environments.piecewise import Piecewise
 from turncoat.environments.random_walk import RandomWalk
@@ -155,6 +156,16 @@ _LIST: list[tuple[str, str, Make]] = [
         lambda T, seed: Adaptive(5, T, seed=seed),
     ),
     ("adaptive/20", "as adaptive/5, with 20 arms", lambda T, seed: Adaptive(20, T, seed=seed)),
+    (
+        "linear/8",
+        "50 arms are points in 8 dimensions; which direction is good changes at 8 random rounds",
+        switching(LinearSwitching, 50, 8),
+    ),
+    (
+        "linear-drift/2",
+        "as linear/8, but the good direction turns slowly, 2 times round",
+        lambda T, seed: LinearDrift(50, T, n_periods=2, seed=seed),
+    ),
 ]
 
 SCENARIOS: dict[str, Scenario] = {name: Scenario(name, description, make) for name, description, make in _LIST}
