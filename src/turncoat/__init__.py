@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ClippedOMD,
         DiscountedThompson,
         DiscountedUCB,
+        DLinUCB,
         Exp3,
         Exp3IX,
         Exp3P,
@@ -57,9 +58,10 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase BanditOverBandit ClippedOMD DiscountedThompson DiscountedUCB Exp3 Exp3IX Exp3P "
-    "Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner MasterBase MonitoredUCB "
-    "RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF UCB1 Uniform restore",
+    "learners": "AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB Exp3 "
+    "Exp3IX Exp3P Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner LinearLearner "
+    "MasterBase MonitoredUCB RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF UCB1 Uniform "
+    "restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -72,6 +74,7 @@ __all__ = [
     "BanditOverBandit",
     "Bound",
     "ClippedOMD",
+    "DLinUCB",
     "Decision",
     "DiscountedThompson",
     "DiscountedUCB",

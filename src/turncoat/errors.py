@@ -30,6 +30,10 @@ class LossTypeError(TurncoatError, TypeError):
     """A loss or reward is not a number, is missing, or is given twice."""
 
 
+class FeaturesError(TurncoatError, ValueError):
+    """Feature vectors have the wrong shape, or one of them is too long or not finite; the row is named."""
+
+
 class DecisionError(TurncoatError, ValueError):
     """The decision was never made by this learner, was told or forgotten before, or has been altered."""
 

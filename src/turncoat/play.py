@@ -20,6 +20,7 @@ from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.learners.learner import Learner
+from turncoat.learners.linear import LinearLearner
 from turncoat.types import Ints, Vector
 
 _FIRST_BLOCK = 256
@@ -77,17 +78,19 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
     outstanding decisions stay outstanding. A learner with full information is told all losses of a round, any other
     that of its arm. One outside the range is an error that names round and arm, and the learner is then as it was
     before. Ctrl-C leaves it after the last finished block of rounds. An adaptive adversary begins afresh: it has seen
-    nothing of earlier plays.
+    nothing of earlier plays. A linear learner sees the environment's features; where there are none, its arms are the
+    unit vectors.
     """
     if not isinstance(learner, Learner):
         raise OptionError(f"{reprlib.repr(learner)} is not a learner: accepted is what a class of turncoat made")
     game, horizon, n_arms = _game(losses)
-    if n_arms != learner.n_arms:
+    features = getattr(losses, "features", None)
+    if n_arms != learner.n_arms and not sees(learner, features):
         hint = " (is the table transposed?)" if horizon == learner.n_arms else ""
         raise TableError(f"the losses have {n_arms} arms and the learner {learner.n_arms}; accepted is the same{hint}")
     low, high = learner.loss_range
     played, notes = np.empty(horizon, dtype=np.int64), blank_notes(0, 0)
-    state = learner.view()
+    state = state_in(learner, features)
     with learner.whole_game():
         t, block = 0, _FIRST_BLOCK
         while t < horizon:
@@ -99,6 +102,18 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
             block = 2 * block if time.perf_counter() - began < _BLOCK_SECONDS / 2 else block
             t = stop
     return played
+
+
+def sees(learner: Learner, features: Any) -> bool:
+    """Is this a linear learner in a game whose arms have features? To all others an arm is a number."""
+    return features is not None and isinstance(learner, LinearLearner)
+
+
+def state_in(learner: Learner, features: Any) -> Any:
+    """The learner's state for the compiled loop, with the features of the game's arms if it can see them."""
+    if isinstance(learner, LinearLearner) and features is not None:
+        return learner.seeing(learner.rows(features))
+    return learner.view()
 
 
 def _game(losses: Any) -> tuple[Any, int, int]:

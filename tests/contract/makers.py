@@ -124,7 +124,13 @@ NO_CLOSED_FORM: list[tuple[str, Maker]] = [
     ("discounted-thompson-told", partial(_told, tc.DiscountedThompson)),
     ("discounted-thompson-given", partial(tc.DiscountedThompson, discount=0.97, prior=0.5)),
 ]
-EVERYONE = [*MAKERS, *NO_CLOSED_FORM]
+
+# Linear learners, over so many dimensions: without features each is an arm. A round costs d³, so no thousand of them.
+LINEAR: list[tuple[str, Maker]] = [
+    ("dlinucb", tc.DLinUCB),
+    ("dlinucb-told", partial(_told, partial(tc.DLinUCB, exploration=0.2))),
+]
+EVERYONE = [*MAKERS, *NO_CLOSED_FORM, *LINEAR]
 
 NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE + SEEING_ALL]  # one loss

@@ -182,7 +182,10 @@ def test_a_damaged_state_is_refused(make: Maker) -> None:
             fits = value == 1.5 and word in (
                 "exploration",
                 "extra",
+                "feature_norm",
+                "parameter_norm",
                 "prior",
+                "regularisation",
                 "tolerance",
             )  # but not the numbers in the buffer
             refused({**state, "options": {**state["options"], word: value}}, naming="does not fit" if fits else word)

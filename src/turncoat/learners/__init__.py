@@ -8,6 +8,7 @@ from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.discounted_thompson import DiscountedThompson
 from turncoat.learners.discounted_ucb import DiscountedUCB
+from turncoat.learners.dlinucb import DLinUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3p import Exp3P
@@ -19,6 +20,7 @@ from turncoat.learners.glr_kl_ucb import GLRklUCB
 from turncoat.learners.hedge import Hedge
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import SETTINGS, Facts, Learner
+from turncoat.learners.linear import LinearLearner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
@@ -38,6 +40,7 @@ __all__ = [
     "AdaptiveMasterBase",
     "BanditOverBandit",
     "ClippedOMD",
+    "DLinUCB",
     "DiscountedThompson",
     "DiscountedUCB",
     "Exp3",
@@ -50,6 +53,7 @@ __all__ = [
     "GLRklUCB",
     "Hedge",
     "Learner",
+    "LinearLearner",
     "MasterBase",
     "MonitoredUCB",
     "RestartedExp3",

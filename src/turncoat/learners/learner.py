@@ -179,12 +179,15 @@ class Learner:
         return served
 
     def __repr__(self) -> str:
-        words = [f"{self.n_arms} arms" if self.n_arms > 1 else "1 arm"]
+        words = [self._size()]
         if self.horizon is not None:
             words.append(f"horizon {self.horizon}")
         words += [f"{word}={getattr(self, word)!r}" for word in self.options]
         words.append(f"{self.n_told} told, {self.n_outstanding} outstanding")
         return f"<{type(self).__name__}: {'; '.join(words)}>"
+
+    def _size(self) -> str:
+        return f"{self.n_arms} arms" if self.n_arms > 1 else "1 arm"
 
     # -- ask and tell -------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.discounted_thompson import DiscountedThompson
 from turncoat.learners.discounted_ucb import DiscountedUCB
+from turncoat.learners.dlinucb import DLinUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3p import Exp3P
@@ -53,6 +54,7 @@ LEARNERS: dict[str, type[Learner]] = {
         MonitoredUCB,
         Hedge,
         BanditOverBandit,
+        DLinUCB,
     )
 }
 

@@ -16,7 +16,7 @@ from turncoat._jit import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner
-from turncoat.play import Notes, bad_loss, blank_notes, run
+from turncoat.play import Notes, bad_loss, blank_notes, run, sees, state_in
 from turncoat.race.checkpoints import blocks
 from turncoat.race.witness import WITNESSED, Witness
 from turncoat.types import Ints, Matrix, Vector
@@ -115,9 +115,9 @@ def play_cell(
 
 def _compiled(learner: Learner, environment: Environment, notes: Notes) -> Callable[[int, int], None]:
     """Go from one round to another in the compiled loop."""
-    if learner.n_arms != environment.n_arms:
+    if learner.n_arms != environment.n_arms and not sees(learner, environment.features):
         raise OptionError(f"{learner!r} was made for a game with {environment.n_arms} arms; accepted is that number")
-    state, game = learner.view(), environment.game
+    state, game = state_in(learner, environment.features), environment.game
     low, high = learner.loss_range
 
     def advance(first: int, stop: int) -> None:

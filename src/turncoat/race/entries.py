@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from turncoat import learners
+from turncoat.environments import Environment
 from turncoat.errors import unknown
 
 Maker = Callable[..., Any]
@@ -31,11 +32,22 @@ def told(maker: Maker) -> Told:
     return Told(maker)
 
 
-def make_learner(maker: Maker, n_arms: int, horizon: int, seed: Any, n_switches: int | None) -> Any:
-    """A learner for a game with these arms and rounds, and so many planted switches."""
+def size_of(maker: Maker, environment: Environment) -> int:
+    """What a maker is told first: the number of arms, or of features, if they have any and it makes linear learners.
+
+    It does if it is a class of them, a `partial` of one, or `told`.
+    """
+    while isinstance(maker, Told | partial):
+        maker = maker.maker if isinstance(maker, Told) else maker.func
+    is_linear = isinstance(maker, type) and issubclass(maker, learners.LinearLearner)
+    return environment.n_arms if environment.features is None or not is_linear else environment.features.shape[1]
+
+
+def make_learner(maker: Maker, size: int, horizon: int, seed: Any, n_switches: int | None) -> Any:
+    """A learner for a game with so many arms (or features) and rounds, and so many planted switches."""
     if isinstance(maker, Told) and n_switches is not None:
-        return maker(n_arms, horizon, seed=seed, n_switches=n_switches)
-    return maker(n_arms, horizon, seed=seed)
+        return maker(size, horizon, seed=seed, n_switches=n_switches)
+    return maker(size, horizon, seed=seed)
 
 
 ENTRIES: dict[str, Maker] = {
@@ -68,6 +80,7 @@ ENTRIES: dict[str, Maker] = {
     "monitored-ucb, told S": told(learners.MonitoredUCB),
     "hedge, sees all": learners.Hedge,
     "bob": learners.BanditOverBandit,
+    "dlinucb, told S": told(learners.DLinUCB),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.

@@ -19,7 +19,7 @@ from turncoat.environments import SCENARIOS, Environment, scenario
 from turncoat.environments.inputs import MOST_ROUNDS, parse_whole
 from turncoat.errors import OptionError, TableError
 from turncoat.race.checkpoints import checkpoints
-from turncoat.race.entries import Maker, make_learner
+from turncoat.race.entries import Maker, make_learner, size_of
 from turncoat.race.ground import default_switches
 from turncoat.race.keys import environment_parts, key_of, learner_parts
 from turncoat.race.leagues import setting_of
@@ -152,7 +152,8 @@ class Plan:
             if quiet:
                 warnings.simplefilter("ignore")
             maker = self.learners[at.learner]
-            learner = make_learner(maker, environment.n_arms, at.horizon, stream, environment.n_switches)
+            size = size_of(maker, environment)
+            learner = make_learner(maker, size, at.horizon, stream, environment.n_switches)
         if not (callable(getattr(learner, "ask", None)) and callable(getattr(learner, "tell", None))):
             raise OptionError(f"the maker of {at.learner!r} made {learner!r}; accepted is a learner, with ask and tell")
         return learner

@@ -16,7 +16,7 @@ from turncoat._jit import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.learners import Learner
-from turncoat.play import blank_notes, run
+from turncoat.play import blank_notes, run, state_in
 from turncoat.race.ground import follow, start_walk
 from turncoat.race.split import can_split, split_losses
 from turncoat.race.witness import Witness
@@ -37,7 +37,8 @@ def warm_up_cell(learner: Any, environment: Environment, split: bool = False) ->
     if not environment.oblivious:
         Witness(environment, 1).see(0, np.empty(0, dtype=np.int64))
     if isinstance(learner, Learner):
-        run(learner.view(), game, blank_notes(0, environment.n_arms), 0, 0, *learner.loss_range)
+        state = state_in(learner, environment.features)
+        run(state, game, blank_notes(0, environment.n_arms), 0, 0, *learner.loss_range)
         if split and can_split(learner):
             split_losses(learner, environment, np.empty(0, dtype=np.int64))
     else:
