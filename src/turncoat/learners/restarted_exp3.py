@@ -18,7 +18,7 @@ in each of them a fresh EXP3 that is tuned for D rounds:
 Guarantee: expected regret against every path with S switches at most S D + ceil(T / D) sqrt(2 K D ln K), which is
 (1 + sqrt 2) (S K ln K)^(1/3) T^(2/3) + S + sqrt(2 K D ln K) with (1): a block with a switch in it may lose every round,
 any other has the bound of EXP3. Against the best arm of every round in mean, 2 V D takes the place of S D (derived in
-docs/learners/restarted_exp3.md). Oblivious adversary.
+docs/learners/restarted-exp3.md). Oblivious adversary.
 Departures from the paper: EXP3 in its loss form, whose constant is smaller, in place of its gain form. Blocks are
 counted in tells. A decision from before a restart, told after it, is dropped and counted (`n_dropped`).
 Cost per round: O(log K), and O(K) at a restart.

@@ -17,10 +17,7 @@ with x such that sum p = 1. Lhat sums one of two estimates of the losses:
     w_t                 the leaves of `tree`, over their total
 
 Guarantee, oblivious adversary, expected regret against the best fixed arm: "iw" at most 4 sqrt(K T), derived in
-docs/learners/tsallis-inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 10 K ln T + 16, of which the first term is
-derived and the rest is quoted from memory, as is the constant of the threshold (4). If losses are random with fixed
-means, both are of the order of the sum of ln(T)/gap over the other arms.
-docs/learners/tsallis_inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 14 K ln T + 16, of which the first term is
+docs/learners/tsallis-inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 14 K ln T + 16, of which the first term is
 derived. The rest is the paper's theorem 1, where 10 stands for 14; others who wrote its proof out for a proof checker
 say that the proof gives 14. The constant of the threshold (4) is from memory. If losses are random with fixed means, or
 only their differences are, both are of the order of the sum of ln(T)/gap over the other arms.
