@@ -10,6 +10,7 @@ import pytest
 
 import turncoat as tc
 from tests.race.makers import FollowTheLeader
+from turncoat.race.entries import Maker
 from turncoat.race.files import write_whole
 from turncoat.race.leagues import in_leagues
 from turncoat.race.manifest import MANIFEST, _checksum
@@ -27,7 +28,13 @@ class Blind(tc.Uniform):
     facts = tc.Uniform.facts._replace(setting="full information")
 
 
-LEARNERS = {"blind": Blind, "uniform": tc.Uniform, "seer": tc.told(Seer), "ucb1": tc.UCB1, "mine": FollowTheLeader}
+LEARNERS: dict[str, Maker] = {
+    "blind": Blind,
+    "uniform": tc.Uniform,
+    "seer": tc.told(Seer),
+    "ucb1": tc.UCB1,
+    "mine": FollowTheLeader,
+}
 SETTINGS = {"blind": "full information", "seer": "full information", "uniform": "adversarial", "ucb1": "stochastic"}
 
 
