@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         KLUCB,
         UCB1,
         AdaptiveMasterBase,
+        AdSwitch,
         BanditOverBandit,
         ClippedOMD,
         DiscountedThompson,
@@ -58,8 +59,8 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB Exp3 "
-    "Exp3IX Exp3P Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner LinearLearner "
+    "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB "
+    "Exp3 Exp3IX Exp3P Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner LinearLearner "
     "MasterBase MonitoredUCB RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF UCB1 Uniform "
     "restore",
     "play": "play",
@@ -70,6 +71,7 @@ _HOME = {
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split() or [module]}
 
 __all__ = [
+    "AdSwitch",
     "AdaptiveMasterBase",
     "BanditOverBandit",
     "Bound",

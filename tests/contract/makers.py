@@ -87,6 +87,8 @@ EXPLORING: list[tuple[str, Maker]] = [
     ("glr-kl-ucb-told", partial(_told, partial(tc.GLRklUCB, threshold="proven"))),
     ("monitored-ucb", partial(tc.MonitoredUCB, window=8, tolerance=0.3)),
     ("monitored-ucb-kl-told", partial(_told, partial(tc.MonitoredUCB, index="kl", exploration=0.1))),
+    ("ad-switch", tc.AdSwitch),
+    ("ad-switch-touchy", partial(tc.AdSwitch, confidence=0.2, elimination=0.3, precision=4, exploration=20)),
 ]
 
 # They are told the losses of all arms: see `as_told` below.
@@ -209,3 +211,14 @@ def as_master(learner: tc.Learner) -> Master:
     """The same learner, known to be a master."""
     assert isinstance(learner, Master)
     return learner
+
+
+def takes_turns(learner: tc.Learner) -> bool:
+    """Does it mark who was played last? Then an ask moves these marks, and nothing else."""
+    return "last" in learner.view()._fields
+
+
+def learned(learner: tc.Learner) -> list[Any]:
+    """All numbers of its state but those that an ask may move."""
+    state = learner.view()
+    return [value for name, value in zip(state._fields, state, strict=True) if name not in ("rng", "last")]

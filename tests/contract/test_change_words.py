@@ -24,6 +24,10 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     (tc.MonitoredUCB, "n_switches", 100),
     (tc.GLRklUCB, "threshold", "theory"),
     (tc.GLRklUCB, "n_switches", 100),
+    *((tc.AdSwitch, "confidence", value) for value in (0, -1, 1001, math.nan, "2", None, True)),
+    *((tc.AdSwitch, "elimination", value) for value in (0, -1, 1001, math.nan, "2", None, True)),
+    *((tc.AdSwitch, "precision", value) for value in (1.5, -2, 1001, math.nan, "2", None, True)),
+    *((tc.AdSwitch, "exploration", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.ad_switch import AdSwitch
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.clipped_omd import ClippedOMD
@@ -37,6 +38,7 @@ __all__ = [
     "LEARNERS",
     "SETTINGS",
     "UCB1",
+    "AdSwitch",
     "AdaptiveMasterBase",
     "BanditOverBandit",
     "ClippedOMD",

@@ -120,6 +120,13 @@ def parse_not_negative(name: str, value: Any, most: float) -> float:
     return float(value)
 
 
+def parse_between(name: str, value: Any, least: float, most: float) -> float:
+    """A number from `least` to `most`."""
+    if not is_number(value) or not least <= value <= most:
+        raise OptionError(f"{name} is {value!r}; accepted are numbers from {least:g} to {most:g}")
+    return float(value)
+
+
 def parse_prior(prior: Any) -> float:
     """A number of rounds that every arm starts with; the shapes of Beta laws are at least this."""
     if not is_number(prior) or not 0.001 <= prior <= 1000:

@@ -6,6 +6,7 @@ import reprlib
 from typing import Any
 
 from turncoat.errors import StateError, TurncoatError
+from turncoat.learners.ad_switch import AdSwitch
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.clipped_omd import ClippedOMD
@@ -55,6 +56,7 @@ LEARNERS: dict[str, type[Learner]] = {
         Hedge,
         BanditOverBandit,
         DLinUCB,
+        AdSwitch,
     )
 }
 

@@ -81,6 +81,7 @@ ENTRIES: dict[str, Maker] = {
     "hedge, sees all": learners.Hedge,
     "bob": learners.BanditOverBandit,
     "dlinucb, told S": told(learners.DLinUCB),
+    "ad-switch": learners.AdSwitch,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
