@@ -1,7 +1,11 @@
-"""Random numbers for kernels: xoshiro256++ on four words that live in the learner's state.
+"""Random numbers for kernels: in a stream, and by position.
 
+A stream is xoshiro256++ on four words that live in the learner's state.
 D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM Trans. Math. Softw. 47 (2021).
 Seeding goes through numpy's SeedSequence, so streams of different seeds are independent.
+
+A number by position is a hash of (seed, round, arm): any loss can be computed again, in any order, and what a learner
+draws at a tell does not depend on how often it was asked.
 """
 
 from __future__ import annotations
@@ -16,6 +20,10 @@ N_WORDS = 4
 
 _SHIFT = np.uint64(17)
 _TOP = np.uint64(11)
+_ROUND = np.uint64(0x9E3779B97F4A7C15)
+_ARM = np.uint64(0xC2B2AE3D27D4EB4F)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
 _ULP = 2.0**-53
 
 
@@ -47,3 +55,20 @@ def uniform(words: Words) -> float:
     words[2] = s2 ^ (s1 << _SHIFT)
     words[3] = _rotate(s3, np.uint64(45))
     return float(drawn >> _TOP) * _ULP
+
+
+@jit
+def uniform_at(seed: np.uint64, t: int, arm: int) -> float:
+    """A number in [0, 1) that depends on its three arguments alone.
+
+    The finaliser is that of SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number
+    generators", OOPSLA 2014, applied twice, so that neighbouring rounds and arms share nothing.
+    """
+    return float(_mix(_mix(seed + np.uint64(t) * _ROUND) + np.uint64(arm) * _ARM) >> _TOP) * _ULP
+
+
+@jit
+def _mix(word: np.uint64) -> np.uint64:
+    word = (word ^ (word >> np.uint64(30))) * _FIRST
+    word = (word ^ (word >> np.uint64(27))) * _SECOND
+    return word ^ (word >> np.uint64(31))

@@ -27,9 +27,9 @@ from turncoat.environments import (
     StochasticallyConstrained,
     scenario,
 )
-from turncoat.environments.hashing import uniform_at
 from turncoat.environments.noise import scattered
 from turncoat.environments.segments import Segments
+from turncoat.rng import uniform_at
 from turncoat.types import Ints, Matrix
 
 pytestmark = pytest.mark.jit_off

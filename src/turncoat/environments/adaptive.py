@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from turncoat._jit import jit_game, jit_rule, register_environment
 from turncoat.environments.environment import MOST_CELLS, Environment
-from turncoat.environments.hashing import uniform_at
 from turncoat.environments.inputs import (
     MOST_ROUNDS,
     Noise,
@@ -28,7 +27,7 @@ from turncoat.environments.inputs import (
 )
 from turncoat.environments.noise import scattered
 from turncoat.errors import OptionError
-from turncoat.rng import seed_words
+from turncoat.rng import seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed
 
 

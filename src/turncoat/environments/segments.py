@@ -15,11 +15,10 @@ import numpy as np
 
 from turncoat._jit import jit, jit_rule, register_environment
 from turncoat.environments.environment import MOST_CELLS, Environment
-from turncoat.environments.hashing import uniform_at
 from turncoat.environments.inputs import MOST_ROUNDS, Noise, parse_noise, parse_whole, seed_text
 from turncoat.environments.noise import scattered
 from turncoat.errors import OptionError
-from turncoat.rng import seed_words
+from turncoat.rng import seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed
 
 
