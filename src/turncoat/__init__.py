@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Hedge,
         Learner,
         MasterBase,
+        MasterUCB,
         MonitoredUCB,
         RestartedExp3,
         SlidingWindowUCB,
@@ -61,8 +62,8 @@ _HOME = {
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB "
     "Exp3 Exp3IX Exp3P Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner LinearLearner "
-    "MasterBase MonitoredUCB RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF UCB1 Uniform "
-    "restore",
+    "MasterBase MasterUCB MonitoredUCB RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF UCB1 "
+    "Uniform restore",
     "play": "play",
     "race": "Result race told",
     "regret": "best_switching_losses best_switching_path path_regret switching_regret",
@@ -93,6 +94,7 @@ __all__ = [
     "KLUCB",
     "Learner",
     "MasterBase",
+    "MasterUCB",
     "MonitoredUCB",
     "RestartedExp3",
     "Result",

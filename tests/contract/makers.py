@@ -98,6 +98,10 @@ SEEING_ALL: list[tuple[str, Maker]] = [
 ]
 ANYTIME += SEEING_ALL[:2]
 HORIZON_FREE += SEEING_ALL[1:2]
+# And these play the largest index of one of several copies, which begin anew at random.
+RESTARTING: list[tuple[str, Maker]] = [
+    ("master-ucb", tc.MasterUCB),
+    ("master-ucb-touchy", partial(tc.MasterUCB, scale=0.0005, replays=0.3)),
 
 MAKERS: list[tuple[str, Maker]] = [
     *ANYTIME,
@@ -117,6 +121,7 @@ MAKERS: list[tuple[str, Maker]] = [
     ("exp3.p-risk", partial(tc.Exp3P, risk=0.01)),
     ("clipped-omd-sharing", partial(tc.ClippedOMD, projection="sharing")),
     ("bob", tc.BanditOverBandit),
+    *RESTARTING,
 ]
 
 # They cannot say their probabilities. Tests that do not ask for them run with these too.
@@ -139,7 +144,7 @@ CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEED
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
-RANDOMISED = [(name, make) for name, make in MAKERS if (name, make) not in INDEXED + EXPLORING]  # every arm may come
+RANDOMISED = [one for one in MAKERS if one not in INDEXED + EXPLORING + RESTARTING]  # every arm may come
 
 
 def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:

@@ -189,6 +189,7 @@ def test_a_damaged_state_is_refused(make: Maker) -> None:
                 "tolerance",
                 "confidence",
                 "elimination",
+                "scale",
             )  # but not the numbers in the buffer
             refused({**state, "options": {**state["options"], word: value}}, naming="does not fit" if fits else word)
     assert tc.restore(state).state() == state

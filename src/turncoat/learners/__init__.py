@@ -23,6 +23,7 @@ from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import SETTINGS, Facts, Learner
 from turncoat.learners.linear import LinearLearner
 from turncoat.learners.master_base import MasterBase
+from turncoat.learners.master_ucb import MasterUCB
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
@@ -57,6 +58,7 @@ __all__ = [
     "Learner",
     "LinearLearner",
     "MasterBase",
+    "MasterUCB",
     "MonitoredUCB",
     "RestartedExp3",
     "TsallisINF",

@@ -23,6 +23,7 @@ from turncoat.learners.hedge import Hedge
 from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
+from turncoat.learners.master_ucb import MasterUCB
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
@@ -57,6 +58,7 @@ LEARNERS: dict[str, type[Learner]] = {
         BanditOverBandit,
         DLinUCB,
         AdSwitch,
+        MasterUCB,
     )
 }
 

@@ -82,6 +82,8 @@ ENTRIES: dict[str, Maker] = {
     "bob": learners.BanditOverBandit,
     "dlinucb, told S": told(learners.DLinUCB),
     "ad-switch": learners.AdSwitch,
+    "master-ucb": learners.MasterUCB,
+    "master-ucb, practical": partial(learners.MasterUCB, scale=0.0005, replays=0.03, exploration=0.5),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
