@@ -46,14 +46,21 @@ if TYPE_CHECKING:
         MonitoredUCB,
         RestartedExp3,
         SlidingWindowUCB,
+        SwitchingLinear,
         ThompsonSampling,
         TsallisINF,
         Uniform,
         restore,
     )
-    from turncoat.play import play
+    from turncoat.play import play, play_points
     from turncoat.race import Result, race, told
-    from turncoat.regret import best_switching_losses, best_switching_path, path_regret, switching_regret
+    from turncoat.regret import (
+        best_point_losses,
+        best_switching_losses,
+        best_switching_path,
+        path_regret,
+        switching_regret,
+    )
     from turncoat.types import Decision
 
 _HOME = {
@@ -62,11 +69,10 @@ _HOME = {
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB "
     "Exp3 Exp3IX Exp3P Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner LinearLearner "
-    "MasterBase MasterUCB MonitoredUCB RestartedExp3 SlidingWindowUCB ThompsonSampling TsallisINF UCB1 "
-    "Uniform restore",
-    "play": "play",
+    "MasterBase MasterUCB MonitoredUCB RestartedExp3 SlidingWindowUCB SwitchingLinear ThompsonSampling "
+    "TsallisINF UCB1 Uniform restore",
     "race": "Result race told",
-    "regret": "best_switching_losses best_switching_path path_regret switching_regret",
+    "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
 }
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split() or [module]}
@@ -100,6 +106,7 @@ __all__ = [
     "Result",
     "TsallisINF",
     "SlidingWindowUCB",
+    "SwitchingLinear",
     "ThompsonSampling",
     "TuningWarning",
     "TurncoatError",
@@ -107,12 +114,14 @@ __all__ = [
     "UCB1",
     "Uniform",
     "__version__",
+    "best_point_losses",
     "best_switching_losses",
     "best_switching_path",
     "environments",
     "errors",
     "path_regret",
     "play",
+    "play_points",
     "race",
     "restore",
     "switching_regret",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
 Seed: TypeAlias = int | np.random.SeedSequence | None
 Label: TypeAlias = int | str
+Point: TypeAlias = tuple[float, ...]
 
 
 class Decision(NamedTuple):
@@ -22,10 +24,10 @@ class Decision(NamedTuple):
 
     `propensity` is the probability with which this arm was served, over everything the learner did at random
     (for a master: summed over its bases); None if the learner cannot say. The three fields after it are filled by
-    masters only.
+    masters only. A learner that plays points of a ball has no arms: then `arm` is the point.
     """
 
-    arm: Label
+    arm: Label | Point
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
     propensity: float | None
     base: int | None
@@ -46,6 +48,8 @@ class Decision(NamedTuple):
                 f"{values!r} is not a decision: a dict with exactly the keys {', '.join(cls._fields)} is"
             )
         decision = cls(**values)
+        if isinstance(decision.arm, list | tuple):  # JSON has no tuples
+            decision = decision._replace(arm=tuple(decision.arm))
         problem = _problem(decision)
         if problem:
             raise DecisionError(f"{values!r} is not a decision: {problem}")
@@ -55,8 +59,8 @@ class Decision(NamedTuple):
 
 def _problem(decision: Decision) -> str:
     """What is wrong with the fields of a decision read from outside; empty if nothing is."""
-    if type(decision.arm) not in (int, str):
-        return "arm must be a label (str or int)"
+    if not _is_arm(decision.arm):
+        return "arm must be a label (str or int), or a point (finite floats)"
     if any(type(number) is not int or number < 0 for number in (decision.index, decision.id)):
         return "index and id must be whole numbers of at least 0"
     if type(decision.learner) is not str:
@@ -72,6 +76,12 @@ def _problem(decision: Decision) -> str:
         if p is not None and (not isinstance(p, int | float) or isinstance(p, bool) or not 0.0 < p <= 1.0):
             return f"{p!r} is not a probability above 0 and at most 1"
     return ""
+
+
+def _is_arm(arm: Any) -> bool:
+    if type(arm) is tuple:
+        return len(arm) > 0 and all(type(x) is float and math.isfinite(x) for x in arm)
+    return type(arm) in (int, str)
 
 
 def _probabilities(decision: Decision) -> tuple[float | None, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from turncoat._jit import jit_rule, register_environment
 from turncoat.environments.adaptive import Adaptive
+from turncoat.environments.ball import BallSwitching
 from turncoat.environments.burst import Burst
 from turncoat.environments.corrupted import Corrupted
 from turncoat.environments.drift import Drift
@@ -24,6 +25,7 @@ __all__ = [
     "SCENARIOS",
     "SUITES",
     "Adaptive",
+    "BallSwitching",
     "Burst",
     "Corrupted",
     "Drift",

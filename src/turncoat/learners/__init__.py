@@ -28,6 +28,7 @@ from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
+from turncoat.learners.switching_linear import SwitchingLinear
 from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.ucb1 import UCB1
@@ -63,6 +64,7 @@ __all__ = [
     "RestartedExp3",
     "TsallisINF",
     "SlidingWindowUCB",
+    "SwitchingLinear",
     "ThompsonSampling",
     "Uniform",
     "clock_of",

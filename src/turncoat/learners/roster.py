@@ -27,6 +27,7 @@ from turncoat.learners.master_ucb import MasterUCB
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
+from turncoat.learners.switching_linear import SwitchingLinear
 from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
 from turncoat.learners.ucb1 import UCB1
@@ -59,6 +60,7 @@ LEARNERS: dict[str, type[Learner]] = {
         DLinUCB,
         AdSwitch,
         MasterUCB,
+        SwitchingLinear,
     )
 }
 
