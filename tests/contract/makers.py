@@ -98,10 +98,12 @@ SEEING_ALL: list[tuple[str, Maker]] = [
 ]
 ANYTIME += SEEING_ALL[:2]
 HORIZON_FREE += SEEING_ALL[1:2]
+
 # And these play the largest index of one of several copies, which begin anew at random.
 RESTARTING: list[tuple[str, Maker]] = [
     ("master-ucb", tc.MasterUCB),
     ("master-ucb-touchy", partial(tc.MasterUCB, scale=0.0005, replays=0.3)),
+]
 
 MAKERS: list[tuple[str, Maker]] = [
     *ANYTIME,

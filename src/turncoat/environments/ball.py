@@ -18,13 +18,12 @@ import numpy as np
 
 from turncoat._jit import jit_game, jit_rule
 from turncoat.environments.environment import MOST_CELLS
-from turncoat.environments.hashing import uniform_at
 from turncoat.environments.inputs import MOST_ROUNDS, parse_number, parse_whole, seed_text
 from turncoat.environments.layout import random_edges
 from turncoat.environments.linear import MOST_DIMENSIONS, unit_rows
 from turncoat.environments.segments import segment_of
 from turncoat.errors import OptionError
-from turncoat.rng import seed_words
+from turncoat.rng import seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed, Vector
 
 
