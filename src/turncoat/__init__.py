@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Exp3,
         Exp3IX,
         Exp3P,
+        Exp3R,
         Exp3S,
         Exp3SIX,
         FullInformationLearner,
@@ -68,9 +69,9 @@ _HOME = {
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB "
-    "Exp3 Exp3IX Exp3P Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner LinearLearner "
-    "MasterBase MasterUCB MonitoredUCB RestartedExp3 SlidingWindowUCB SwitchingLinear ThompsonSampling "
-    "TsallisINF UCB1 Uniform restore",
+    "Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner "
+    "LinearLearner MasterBase MasterUCB MonitoredUCB RestartedExp3 SlidingWindowUCB SwitchingLinear "
+    "ThompsonSampling TsallisINF UCB1 Uniform restore",
     "race": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
@@ -90,6 +91,7 @@ __all__ = [
     "Exp3",
     "Exp3IX",
     "Exp3P",
+    "Exp3R",
     "Exp3S",
     "Exp3SIX",
     "FullInformationLearner",

@@ -124,6 +124,7 @@ MAKERS: list[tuple[str, Maker]] = [
     ("clipped-omd-sharing", partial(tc.ClippedOMD, projection="sharing")),
     ("bob", tc.BanditOverBandit),
     *RESTARTING,
+    ("exp3.r", partial(tc.Exp3R, gap=0.5, delta=0.5)),
 ]
 
 # They cannot say their probabilities. Tests that do not ask for them run with these too.

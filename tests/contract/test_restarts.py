@@ -1,4 +1,4 @@
-"""Learners that begin anew at fixed times: what was decided before a restart and is told after it is dropped."""
+"""Learners that begin anew: at fixed times, and then what is told late is dropped; or when a test says so."""
 
 from __future__ import annotations
 
@@ -165,3 +165,25 @@ def test_what_bob_cannot_have_written_is_not_restored(field: str, value: float) 
     getattr(bob.view(), field)[0] = value
     with pytest.raises(StateError, match="damaged"):
         tc.restore(bob.state())
+
+
+def test_exp3_r_begins_anew_after_a_change_and_only_then() -> None:
+    # Arms cost 0.1 and 0.9, whatever the round: means of explored rewards are exact, and so is the test.
+    before, after = np.tile([0.1, 0.9], (20_000, 1)), np.tile([0.9, 0.1], (20_000, 1))
+    learner = tc.Exp3R(2, 40_000, seed=3)
+    tc.play(learner, before)
+    assert learner.n_tests >= 2 and learner.n_restarts == 0 and learner.probabilities()[0] > 0.9
+    tc.play(learner, after)
+    assert learner.n_restarts == 1 and learner.probabilities()[1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("counts", 0.5), ("counts", 99.0), ("sums", 50.0), ("n_tests", 99.0), ("n_restarts", 1.0)]
+)
+def test_what_exp3_r_cannot_have_written_is_not_restored(field: str, value: float) -> None:
+    learner = tc.Exp3R(3, 400, seed=1)
+    play_by_hand(learner, 60)
+    assert tc.restore(learner.state()).probabilities() == pytest.approx(learner.probabilities())
+    getattr(learner.view(), field)[0] = value
+    with pytest.raises(StateError, match="damaged"):
+        tc.restore(learner.state())

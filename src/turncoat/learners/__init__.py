@@ -13,6 +13,7 @@ from turncoat.learners.dlinucb import DLinUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3p import Exp3P
+from turncoat.learners.exp3r import Exp3R
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.flat import HEAD, clock_of, rng_of
@@ -50,6 +51,7 @@ __all__ = [
     "Exp3",
     "Exp3IX",
     "Exp3P",
+    "Exp3R",
     "Exp3S",
     "Exp3SIX",
     "FullInformationLearner",

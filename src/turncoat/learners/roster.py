@@ -16,6 +16,7 @@ from turncoat.learners.dlinucb import DLinUCB
 from turncoat.learners.exp3 import Exp3
 from turncoat.learners.exp3ix import Exp3IX
 from turncoat.learners.exp3p import Exp3P
+from turncoat.learners.exp3r import Exp3R
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
 from turncoat.learners.glr_kl_ucb import GLRklUCB
@@ -61,6 +62,7 @@ LEARNERS: dict[str, type[Learner]] = {
         AdSwitch,
         MasterUCB,
         SwitchingLinear,
+        Exp3R,
     )
 }
 
