@@ -20,7 +20,7 @@ from turncoat.race import ENTRIES
 from turncoat.race.entries import make_learner
 
 GAME, N_ARMS, N_SWITCHES = "stationary/0", 10, 4
-LOOKS_BACK = ("glr-kl-ucb", "glr-kl-ucb, local")  # over all they have seen
+LOOKS_BACK = ("ad-switch", "glr-kl-ucb", "glr-kl-ucb, local", "master-ucb")  # over all they have seen
 SHORT, LONG = 10_000, 1_000_000
 GROWTH = math.log(LONG) / math.log(SHORT)  # of log t between the two
 
@@ -29,7 +29,9 @@ COUNTERPARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "uniform": ("Uniform", {}),
     "exp3": ("Exp3", {}),
     "exp3.s, told S": ("Exp3S", {"max_nb_random_events": N_SWITCHES + 1}),
+    "exp3.r": ("Exp3R", {}),
     "tsallis-inf": ("TsallisInf", {}),
+    "ad-switch": ("AdSwitchNew", {}),
     "ucb1": ("UCB", {}),
     "kl-ucb": ("klUCB", {}),
     "discounted-ucb, told S": ("DiscountedUCB", {}),
@@ -40,8 +42,9 @@ COUNTERPARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "monitored-ucb, told S": ("Monitored_IndexPolicy", {"max_nb_random_events": N_SWITCHES + 1}),
     "thompson-sampling": ("Thompson", {}),
     "discounted-thompson, told S": ("DiscountedThompson", {}),
+    "hedge, sees all": ("Hedge", {}),
 }
-WANT_HORIZON = ("Exp3S", "BernoulliGLR_IndexPolicy", "Monitored_IndexPolicy")
+WANT_HORIZON = ("Exp3S", "Exp3R", "AdSwitchNew", "BernoulliGLR_IndexPolicy", "Monitored_IndexPolicy")
 
 
 def make(name: str, horizon: int) -> Any:

@@ -37,9 +37,8 @@ def size_of(maker: Maker, environment: Environment) -> int:
 
     It does if it is a class of them, a `partial` of one, or `told`.
     """
-    while isinstance(maker, Told | partial):
-        maker = maker.maker if isinstance(maker, Told) else maker.func
-    is_linear = isinstance(maker, type) and issubclass(maker, learners.LinearLearner)
+    made = learner_of(maker)
+    is_linear = made is not None and issubclass(made, learners.LinearLearner)
     return environment.n_arms if environment.features is None or not is_linear else environment.features.shape[1]
 
 
