@@ -26,7 +26,8 @@ def test_the_arms_are_those_of_the_golden_file(name: str, make: Maker) -> None:
 
 def test_the_file_has_every_learner_and_seed() -> None:
     assert set(GOLDEN["arms"]) == {name for name, _ in EVERYONE}
-    for by_seed in GOLDEN["arms"].values():
+    for name, by_seed in GOLDEN["arms"].items():
         assert set(by_seed) == {str(seed) for seed in SEEDS}
-        assert len(set(by_seed.values())) == len(SEEDS)
+        if name != "ad-switch":  # it draws only to look at an arm again, hardly ever in so short a game
+            assert len(set(by_seed.values())) == len(SEEDS)
         assert all(len(arms) == ROUNDS and len(set(arms)) > 1 for arms in by_seed.values())
