@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Learner,
         MasterBase,
         MasterUCB,
+        Meta,
         MonitoredUCB,
         RestartedExp3,
         SlidingWindowUCB,
@@ -70,8 +71,8 @@ _HOME = {
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB "
     "Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner "
-    "LinearLearner MasterBase MasterUCB MonitoredUCB RestartedExp3 SlidingWindowUCB SwitchingLinear "
-    "ThompsonSampling TsallisINF UCB1 Uniform restore",
+    "LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SlidingWindowUCB "
+    "SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform restore",
     "race": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
@@ -103,6 +104,7 @@ __all__ = [
     "Learner",
     "MasterBase",
     "MasterUCB",
+    "Meta",
     "MonitoredUCB",
     "RestartedExp3",
     "Result",

@@ -105,6 +105,12 @@ RESTARTING: list[tuple[str, Maker]] = [
     ("master-ucb-touchy", partial(tc.MasterUCB, scale=0.0005, replays=0.3)),
 ]
 
+# These play some arms alike, and the others not at all.
+EVICTING: list[tuple[str, Maker]] = [
+    ("meta", tc.Meta),
+    ("meta-touchy", partial(tc.Meta, eviction=0.1, replays=1.0)),
+]
+
 MAKERS: list[tuple[str, Maker]] = [
     *ANYTIME,
     ("exp3-gain", partial(tc.Exp3, form="gain")),
@@ -125,6 +131,7 @@ MAKERS: list[tuple[str, Maker]] = [
     ("bob", tc.BanditOverBandit),
     *RESTARTING,
     ("exp3.r", partial(tc.Exp3R, gap=0.5, delta=0.5)),
+    *EVICTING,
 ]
 
 # They cannot say their probabilities. Tests that do not ask for them run with these too.
@@ -147,7 +154,7 @@ CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEED
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
-RANDOMISED = [one for one in MAKERS if one not in INDEXED + EXPLORING + RESTARTING]  # every arm may come
+RANDOMISED = [one for one in MAKERS if one not in INDEXED + EXPLORING + RESTARTING + EVICTING]  # every arm may come
 
 
 def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:

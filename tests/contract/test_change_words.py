@@ -28,6 +28,8 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     *((tc.AdSwitch, "elimination", value) for value in (0, -1, 1001, math.nan, "2", None, True)),
     *((tc.AdSwitch, "precision", value) for value in (1.5, -2, 1001, math.nan, "2", None, True)),
     *((tc.AdSwitch, "exploration", value) for value in (-0.1, 1001, math.nan, math.inf, "3", None, True)),
+    *((tc.Meta, "eviction", value) for value in (0, -1, 1e7, math.nan, "1", None, True)),
+    *((tc.Meta, "replays", value) for value in (-0.1, 1.5, math.nan, "1", None, True)),
     *((tc.MasterUCB, "scale", value) for value in (0, -1, 1001, math.nan, "1", None, True)),
     *((tc.MasterUCB, "replays", value) for value in (-0.1, 1.5, math.nan, "1", None, True)),
     *((tc.MasterUCB, "exploration", value) for value in (0, 1001, math.nan, "1", None, True)),

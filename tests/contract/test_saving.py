@@ -190,6 +190,7 @@ def test_a_damaged_state_is_refused(make: Maker) -> None:
                 "confidence",
                 "elimination",
                 "scale",
+                "eviction",
             )  # but not the numbers in the buffer
             refused({**state, "options": {**state["options"], word: value}}, naming="does not fit" if fits else word)
     assert tc.restore(state).state() == state

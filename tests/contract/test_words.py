@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import NO_CLOSED_FORM, RANDOMISED, TAKES_HORIZON, Maker, each, everyone, play_by_hand
+from tests.contract.makers import (
+    EVICTING,
+    NO_CLOSED_FORM,
+    RANDOMISED,
+    TAKES_HORIZON,
+    Maker,
+    each,
+    everyone,
+    play_by_hand,
+)
 from turncoat.errors import OptionError, TurncoatError
 
 BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
@@ -67,7 +76,7 @@ def test_bad_seeds_and_ranges_are_refused(make: Maker) -> None:
             make(2, 100, loss_range=loss_range)
 
 
-@each([*RANDOMISED, *NO_CLOSED_FORM])
+@each([*RANDOMISED, *EVICTING, *NO_CLOSED_FORM])
 def test_one_seed_is_one_stream(make: Maker) -> None:
     def arms(seed: Any) -> list[int]:
         return [decision.index for decision in play_by_hand(make(5, 1000, seed=seed), 60)]

@@ -102,3 +102,86 @@ class MasterUCB:
             self.begin(min(self.n + 1, self.last))
         else:
             self.schedule()
+
+
+class Base(NamedTuple):
+    """A base of META: it plays from round `start` of the episode to round `end`, that one included, arms of its set."""
+
+    start: int
+    end: float
+    A: set[int]
+
+
+class Meta:
+    """Suk & Kpotufe, COLT 2022: bases on a stack, each with its own set; d(a', a) for every pair of arms and interval.
+
+    Intervals end now and begin at the last but one multiple of each power of 2.
+    """
+
+    def __init__(
+        self,
+        K: int,
+        T: int,
+        chance: Chance,
+        *,
+        eviction: float,
+        replays: float = 1.0,
+    ) -> None:
+        self.K, self.T, self.chance, self.replays = K, T, chance, replays
+        self.factor = eviction * math.log(max(T, 2))
+        self.n_restarts = self.n_replays = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """An episode."""
+        self.rounds: list[tuple[int, float, set[int]]] = []  # arm, reward over probability, the set it was drawn from
+        self.master = set(range(self.K))
+        self.stack = [Base(0, math.inf, set(range(self.K)))]
+
+    def probabilities(self) -> list[float]:
+        A = self.stack[-1].A
+        return [float(a in A) / len(A) for a in range(self.K)]
+
+    def starts(self) -> list[int]:
+        t = len(self.rounds)
+        powers = [2**j for j in range(math.floor(math.log2(self.T)) + 1) if 2**j <= t]
+        return [t - t % power - power for power in powers]
+
+    def d(self, s: int, other: int, a: int) -> float:
+        arm, x, A = self.rounds[s]
+        return (x * (arm == other) - x * (arm == a)) * (a in A)
+
+    def is_worse(self, a: int, s1: int) -> bool:
+        t = len(self.rounds)
+        most = max(math.fsum(self.d(s, other, a) for s in range(s1, t)) for other in range(self.K))
+        return most > self.factor * math.sqrt(max(self.K * (t - 1 - s1), self.K**2))
+
+    def longest(self, u: float) -> int | None:
+        """The longest replay that starts now: m with u < P(one of m or more starts)."""
+        t = len(self.rounds)
+        none, m = 1.0, 1 << max(math.ceil(math.log2(self.T)), 1)
+        while m >= 2:
+            none *= 1 - min(self.replays / math.sqrt(m * t), 1.0)
+            if u < 1 - none:
+                return m
+            m //= 2
+        return None
+
+    def tell(self, a: int, loss: float, q: float) -> None:
+        self.rounds.append((a, (1 - loss) / q, set(self.stack[-1].A)))
+        for s1 in self.starts():
+            for arm in [arm for arm in range(self.K) if self.is_worse(arm, s1)]:
+                self.master.discard(arm)
+                for base in self.stack:
+                    if base.start <= s1:
+                        base.A.discard(arm)
+        if not self.master:
+            self.n_restarts += 1
+            self.begin()
+            return
+        t = len(self.rounds)
+        while t > self.stack[-1].end:
+            self.stack.pop()
+        if self.replays > 0 and (m := self.longest(self.chance(0))) is not None:
+            self.n_replays += 1
+            self.stack.append(Base(t, t + m, set(range(self.K))))

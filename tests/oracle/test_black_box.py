@@ -1,4 +1,4 @@
-"""MASTER against its slow oracle, teacher-forced: the same copies and restarts, numbers within 1e-12.
+"""MASTER and META against slow oracles, teacher-forced: the same copies, sets, restarts, numbers within 1e-12.
 
 The learner plays, in order or late; the oracle is told the same rounds, and handed the numbers that the learner draws
 at its tells, which are hashes of its key, the round and the order.
@@ -17,7 +17,8 @@ from tests.naive import black_box as naive
 from tests.naive.driver import PATTERNS, Row
 from tests.oracle.pairs import draw, feed
 from tests.oracle.test_changes import changing, error
-from turncoat.learners import UCB1, Learner, MasterUCB
+from turncoat.learners import UCB1, Learner, MasterUCB, Meta, Uniform
+from turncoat.learners.meta import proven_eviction
 from turncoat.rng import uniform_at
 
 CLOSE = 1e-12
@@ -152,3 +153,78 @@ def test_copies_start_as_often_as_the_paper_says() -> None:
         assert abs(z) <= 5, f"order {m}: {starts[m]} of {trials}, expected {trials * p:.0f}"
         assert 0.1 * p * trials / np.sqrt(trials * p * (1 - p)) > 7.3
     assert learner.n_restarts == 0
+
+
+# -- META -----------------------------------------------------------------------------------------------------------
+
+METAS: dict[str, dict[str, Any]] = {
+    "practical": {},
+    "touchy": {"eviction": 0.15, "replays": 1.0},
+    "nervous": {"eviction": 0.05, "replays": 0.3},
+}
+
+
+def assert_meta(words: dict[str, Any], K: int, T: int, losses: Iterable[Row], *, delay: int = 0) -> naive.Meta:
+    learner = Meta(K, T, seed=1, **words)
+    oracle = naive.Meta(K, T, by_position(learner), eviction=learner.eviction, replays=learner.replays)
+    for _ in told(learner, oracle, losses, delay):
+        state = learner.view()
+        assert (learner.n_restarts, state.elapsed[0]) == (oracle.n_restarts, len(oracle.rounds))
+        assert learner.probabilities().tolist() == oracle.probabilities()
+        assert {a for a in range(K) if state.out[a] == 0.0} == oracle.master == oracle.stack[0].A
+        for j, s1 in enumerate(oracle.starts()):
+            exact = [sum(x for arm, x, _ in oracle.rounds[s1:] if arm == a) for a in range(K)]
+            assert state.sums[j] == pytest.approx(exact, rel=CLOSE, abs=CLOSE)
+    return oracle
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("name", METAS)
+def test_a_game_of_meta(name: str) -> None:
+    """The oracle keeps a set for every base ever begun, and d(a', a) for every pair: the learner's K numbers do."""
+    oracles = [assert_meta(METAS[name], 3, 200, rows(game, 200, 3, 2)) for game in GAMES]
+    assert any(oracle.n_replays > 0 for oracle in oracles)
+    if name != "practical":
+        assert any(oracle.n_restarts > 0 for oracle in oracles)  # or there was nothing to compare
+
+
+@pytest.mark.parametrize("name", METAS)
+@pytest.mark.parametrize("K", [1, 4])
+def test_meta_with_late_and_shuffled_tells(name: str, K: int) -> None:
+    assert_meta(METAS[name], K, 150, rows("changing", 150, K, 3), delay=12)
+
+
+@pytest.mark.parametrize("T", [1, 2, 3])
+def test_meta_at_the_smallest_horizons_and_beyond_them(T: int) -> None:
+    for K in (1, 3):
+        for words in METAS.values():
+            assert_meta(words, K, T, rows("real_valued", 3 * T + 20, K, 1))
+
+
+@pytest.mark.jit_off
+def test_meta_that_never_drops_an_arm_is_uniform() -> None:
+    """To the bit, with one seed, whatever it replays."""
+    learner, plain = Meta(4, 500, seed=1, eviction=1000.0, replays=1.0), Uniform(4, seed=1)
+    for row in rows("real_valued", 300, 4):
+        one, other = draw(learner), draw(plain)
+        assert one[:5] == other[:5]
+        assert np.array_equal(learner.probabilities(), plain.probabilities())
+        feed(learner, one._replace(loss=float(row[one.a])))
+        feed(plain, other._replace(loss=float(row[one.a])))
+    assert learner.view().ends.any()  # there were replays
+
+
+def test_what_dyadic_intervals_lose() -> None:
+    """Every interval that ends now contains one that is tried, with more than a quarter of its rounds."""
+    oracle = naive.Meta(2, 1000, lambda m: 1.0, eviction=1e6)
+    for t in range(1, 200):
+        oracle.rounds.append((0, 0.0, {0, 1}))
+        tried = [t - s1 for s1 in oracle.starts()]
+        assert t in tried  # the whole episode
+        for n in range(1, t + 1):
+            assert max(length for length in tried if length <= n) > n / 4
+
+
+def test_the_constant_that_freedman_asks_for() -> None:
+    # (e - 1) (sqrt(10/ln 1e5) + 5 (1 + 1/10)) = 1.71828 (0.93197 + 5.5)
+    assert proven_eviction(10**5, 10) == pytest.approx(11.052, abs=1e-3)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import inf, log, sqrt
+from itertools import product
+from math import inf, log, prod, sqrt
 
 import pytest
 
-from tests.naive.black_box import MasterUCB
+from tests.naive.black_box import MasterUCB, Meta
 
 
 def never(m: int) -> float:
@@ -80,3 +81,57 @@ def test_the_tests() -> None:
             assert rule.fired == []
             rule.tell(0, 0.0 if n else 0.5)
         assert rule.fired == fired and rule.n_restarts == len(fired) and rule.n == (0 if fired else 4)
+
+
+def test_an_arm_that_looks_worse_is_dropped_by_the_base() -> None:
+    # K = 2, factor 0.9: the threshold is 1.8 for up to 3 rounds. A reward of 1 served with 1/2 counts 2.
+    rule = Meta(2, 100, never, eviction=0.9 / log(100))
+    assert rule.probabilities() == [0.5, 0.5]
+    rule.tell(0, 0.2, 0.5)
+    assert rule.d(0, 0, 1) == 1.6 and rule.d(0, 1, 0) == -1.6 and rule.probabilities() == [0.5, 0.5]  # 1.6 ≤ 1.8
+    rule.tell(1, 1.0, 0.5)
+    assert rule.starts() == [1, 0] and rule.probabilities() == [0.5, 0.5]
+    rule.tell(0, 0.5, 0.5)  # 1.6 + 1 > 1.8 over all three rounds
+    assert rule.starts() == [2, 0] and rule.probabilities() == [1.0, 0.0] and rule.master == {0}
+    rule.tell(0, 0.5, 1.0)
+    assert rule.d(3, 0, 1) == 0.0  # arm 1 was not in the set: the round says nothing of it
+    assert rule.starts() == [3, 2, 0] and rule.n_restarts == 0
+
+
+def test_a_replay_gives_all_arms_a_new_chance_and_may_end_the_episode() -> None:
+    rule = Meta(2, 100, never, eviction=0.9 / log(100))
+    rule.tell(0, 0.0, 0.5)
+    assert rule.master == {0}
+    rule.chance = {0: 0.75}.__getitem__  # after 2 rounds a replay of 4 or more starts with 0.7015, of 2 or more 0.8508
+    rule.tell(0, 1.0, 1.0)
+    assert [(base.start, base.end) for base in rule.stack[1:]] == [(2, 4)] and rule.probabilities() == [0.5, 0.5]
+    rule.chance = never
+    for _ in range(2):
+        rule.tell(0, 1.0, 0.5)
+        assert rule.probabilities() == [0.5, 0.5]
+    rule.tell(0, 1.0, 0.5)  # rounds 2, 3 and 4 were the replay's; the first base still has dropped arm 1
+    assert rule.probabilities() == [1.0, 0.0]
+    rule.chance = always
+    rule.tell(0, 1.0, 1.0)
+    assert (rule.stack[-1].start, rule.stack[-1].end) == (6, 6 + 128)
+    rule.chance = never
+    rule.tell(1, 0.0, 0.5)  # 2 > 1.8 in one round: arm 0 goes too, and none is left
+    assert rule.n_restarts == 1 and rule.rounds == [] and rule.master == {0, 1} and len(rule.stack) == 1
+
+
+def test_the_longest_replay_has_the_law_of_independent_starts() -> None:
+    """All 2^4 outcomes of B for m = 2, 4, 8, 16, added up."""
+    rule = Meta(2, 16, never, eviction=1.0)
+    rule.rounds = [(0, 0.0, {0, 1})] * 3
+    lengths = [2, 4, 8, 16]
+    law = dict.fromkeys([0, *lengths], 0.0)
+    for starts in product((False, True), repeat=4):
+        chances = [1 / sqrt(3 * m) for m in lengths]
+        p = prod(c if start else 1 - c for c, start in zip(chances, starts, strict=True))
+        law[max((m for m, start in zip(lengths, starts, strict=True) if start), default=0)] += p
+    edge = 0.0
+    for m in (16, 8, 4, 2):
+        assert rule.longest(edge + 1e-12) == m
+        edge += law[m]
+        assert rule.longest(edge - 1e-12) == m
+    assert rule.longest(edge + 1e-12) is None

@@ -25,6 +25,7 @@ from turncoat.learners.learner import SETTINGS, Facts, Learner
 from turncoat.learners.linear import LinearLearner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.master_ucb import MasterUCB
+from turncoat.learners.meta import Meta
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
@@ -62,6 +63,7 @@ __all__ = [
     "LinearLearner",
     "MasterBase",
     "MasterUCB",
+    "Meta",
     "MonitoredUCB",
     "RestartedExp3",
     "TsallisINF",

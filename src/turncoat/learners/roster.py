@@ -25,6 +25,7 @@ from turncoat.learners.kl_ucb import KLUCB
 from turncoat.learners.learner import STATE_FORMAT, Learner
 from turncoat.learners.master_base import MasterBase
 from turncoat.learners.master_ucb import MasterUCB
+from turncoat.learners.meta import Meta
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
@@ -63,6 +64,7 @@ LEARNERS: dict[str, type[Learner]] = {
         MasterUCB,
         SwitchingLinear,
         Exp3R,
+        Meta,
     )
 }
 
