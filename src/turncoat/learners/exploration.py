@@ -7,7 +7,12 @@ in which arms are listed means nothing to how a game begins.
 
 from __future__ import annotations
 
-from turncoat._jit import jit
+from collections.abc import Callable
+from typing import Any
+
+from turncoat._jit import jit, jit_rule
+from turncoat.learners.index import Rule
+from turncoat.types import Vector
 
 LONGEST = 2.0**53  # a period that never comes to its end
 
@@ -19,3 +24,24 @@ def turn(K: int, alpha: float, n_rounds: int) -> int:
         return -1
     period = int(min(K / min(alpha, 1.0), LONGEST))
     return max(n_rounds % period - (period - K), -1)
+
+
+def forcing(forced: Callable[[Any], int], rule: Rule) -> Rule:
+    """The rule, but for rounds in which `forced(state)` names an arm, and not -1."""
+    ask_leader, leaders = rule.ask, rule.probabilities
+
+    @jit_rule
+    def probabilities(state: Any, out: Vector) -> None:
+        arm = forced(state)
+        if arm < 0:
+            leaders(state, out)
+        else:
+            out[:] = 0.0
+            out[arm] = 1.0
+
+    @jit_rule
+    def ask(state: Any) -> tuple[int, float]:
+        arm = forced(state)
+        return (arm, 1.0) if arm >= 0 else ask_leader(state)
+
+    return rule._replace(ask=ask, probabilities=probabilities)

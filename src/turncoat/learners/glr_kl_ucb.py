@@ -48,7 +48,7 @@ import numpy as np
 
 from turncoat._jit import jit_rule, register_learner
 from turncoat.errors import OptionError
-from turncoat.learners.exploration import turn
+from turncoat.learners.exploration import forcing, turn
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.glr import LOWER, UPPER, evidence, extend
 from turncoat.learners.index import IndexLearner, kl_index, largest
@@ -147,26 +147,7 @@ def index(state: GLRklUCBState, c: float, arm: int, least: float) -> float:
     return kl_index(n, total, math.log(max(state.clock[0] - state.starts[arm], 1.0)), least)  # (2)
 
 
-rule = largest(confidence, index)
-ask_leader, leaders = rule.ask, rule.probabilities
-
-
-@jit_rule
-def probabilities(state: GLRklUCBState, out: Vector) -> None:
-    """The distribution of the next ask: 1 for one arm, but for ties."""
-    arm = forced(state)
-    if arm < 0:
-        leaders(state, out)
-    else:
-        out[:] = 0.0
-        out[arm] = 1.0
-
-
-@jit_rule
-def ask(state: GLRklUCBState) -> tuple[int, float]:
-    """The arm of the next round: (index, propensity)."""
-    arm = forced(state)
-    return (arm, 1.0) if arm >= 0 else ask_leader(state)
+rule = forcing(forced, largest(confidence, index))  # (1), (2)
 
 
 @jit_rule
@@ -214,7 +195,7 @@ def tell(state: GLRklUCBState, choice: tuple[int, float], loss: float) -> None:
                 forget(state, other)
 
 
-register_learner(GLRklUCBState, view=view, ask=ask, tell=tell, probabilities=probabilities)
+register_learner(GLRklUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class GLRklUCB(IndexLearner):

@@ -39,7 +39,7 @@ import numpy as np
 
 from turncoat._jit import jit_rule, register_learner
 from turncoat.errors import OptionError, TuningWarning
-from turncoat.learners.exploration import turn
+from turncoat.learners.exploration import forcing, turn
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import INDICES, Index, IndexLearner, kl_index, largest, ucb_index
 from turncoat.learners.inputs import is_whole, parse_not_negative, parse_positive, parse_switches, parse_word
@@ -123,26 +123,7 @@ def index(state: MonitoredUCBState, c: float, arm: int, least: float) -> float:
     return ucb_index(state.counts[arm], state.sums[arm], c)  # (2)
 
 
-rule = largest(confidence, index)
-ask_leader, leaders = rule.ask, rule.probabilities
-
-
-@jit_rule
-def probabilities(state: MonitoredUCBState, out: Vector) -> None:
-    """The distribution of the next ask: 1 for one arm, but for ties."""
-    arm = forced(state)
-    if arm < 0:
-        leaders(state, out)
-    else:
-        out[:] = 0.0
-        out[arm] = 1.0
-
-
-@jit_rule
-def ask(state: MonitoredUCBState) -> tuple[int, float]:
-    """The arm of the next round: (index, propensity)."""
-    arm = forced(state)
-    return (arm, 1.0) if arm >= 0 else ask_leader(state)
+rule = forcing(forced, largest(confidence, index))  # (1), (2)
 
 
 @jit_rule
@@ -177,7 +158,7 @@ def tell(state: MonitoredUCBState, choice: tuple[int, float], loss: float) -> No
         state.sums[:] = 0.0
 
 
-register_learner(MonitoredUCBState, view=view, ask=ask, tell=tell, probabilities=probabilities)
+register_learner(MonitoredUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class MonitoredUCB(IndexLearner):
