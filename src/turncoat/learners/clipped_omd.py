@@ -35,13 +35,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from turncoat import paper
 from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_switches, parse_word
 from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.entropy import share_tree, step_one_hot_tree
-from turncoat.mirror.tree import fill, find, set_leaf, total, tree_size
-from turncoat.rng import uniform
+from turncoat.mirror.tree import fill, set_leaf, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 Projection: TypeAlias = Literal["exact", "sharing"]
@@ -77,20 +77,6 @@ def view(buffer: Vector) -> ClippedOMDState:
         buffer[HEAD + 3] == 1.0,
         buffer[HEAD + 4 :],
     )
-
-
-@jit_rule
-def probability(state: ClippedOMDState, arm: int) -> float:
-    """p(arm)."""
-    return float(state.tree[arm]) / total(state.tree, state.K)
-
-
-@jit_rule
-def ask(state: ClippedOMDState) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    weight = total(state.tree, state.K)
-    arm = find(state.tree, state.K, uniform(state.rng) * weight)
-    return arm, state.tree[arm] / weight
 
 
 @jit_rule

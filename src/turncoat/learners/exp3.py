@@ -35,19 +35,18 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.draw import exploring_ask, exploring_probability
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_word
 from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.softmax import add, charge, weigh
-from turncoat.mirror.tree import fill, find, total, tree_size
-from turncoat.rng import uniform
+from turncoat.mirror.tree import fill, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 Form: TypeAlias = Literal["loss", "gain"]
 FORMS = ("loss", "gain")
 LARGEST_EXPONENT = 100.0
-SMALLEST_SERVED = 1e-300  # a draw of exactly 0 can meet a weight that is 0 as a share of the total
 
 
 def loss_rate(T: int, K: int) -> float:
@@ -91,24 +90,6 @@ def view(buffer: Vector) -> Exp3State:
 
 
 @jit_rule
-def probability(state: Exp3State, arm: int) -> float:
-    """p(arm)."""
-    p = float(state.tree[arm]) / total(state.tree, state.K)  # (1)
-    return min((1.0 - state.gamma) * p + state.gamma / state.K, 1.0)  # (3)
-
-
-@jit_rule
-def ask(state: Exp3State) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    K = state.K
-    if state.gamma > 0.0 and uniform(state.rng) < state.gamma:
-        arm = min(int(uniform(state.rng) * K), K - 1)
-    else:
-        arm = find(state.tree, K, uniform(state.rng) * total(state.tree, K))
-    return arm, max(probability(state, arm), SMALLEST_SERVED)
-
-
-@jit_rule
 def tell(state: Exp3State, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, served = choice
@@ -124,7 +105,7 @@ def tell(state: Exp3State, choice: tuple[int, float], loss: float) -> None:
         weigh(state.scores, eta, state.tree, state.K)
 
 
-register_learner(Exp3State, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(Exp3State, view=view, ask=exploring_ask, tell=tell, probability=exploring_probability)  # (1), (3)
 
 
 class Exp3(Learner):

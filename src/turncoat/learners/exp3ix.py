@@ -33,15 +33,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from turncoat._jit import jit, jit_rule, register_learner
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.softmax import add, charge, weigh
-from turncoat.mirror.tree import fill, find, total, tree_size
-from turncoat.rng import uniform
+from turncoat.mirror.tree import fill, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
-
-SMALLEST_SERVED = 1e-300  # a draw of exactly 0 can meet a weight that is 0 as a share of the total
 
 
 def learning_rate(T: int, K: int) -> float:
@@ -75,20 +73,6 @@ def view(buffer: Vector) -> Exp3IXState:
 
 
 @jit_rule
-def probability(state: Exp3IXState, arm: int) -> float:
-    """p(arm)."""
-    return float(state.tree[arm]) / total(state.tree, state.K)  # (1)
-
-
-@jit_rule
-def ask(state: Exp3IXState) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    weight = total(state.tree, state.K)
-    arm = find(state.tree, state.K, uniform(state.rng) * weight)
-    return arm, max(state.tree[arm] / weight, SMALLEST_SERVED)
-
-
-@jit_rule
 def tell(state: Exp3IXState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, served = choice
@@ -101,7 +85,7 @@ def tell(state: Exp3IXState, choice: tuple[int, float], loss: float) -> None:
         weigh(state.scores, anytime_rate(t + 1, K), state.tree, K)
 
 
-register_learner(Exp3IXState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(Exp3IXState, view=view, ask=ask, tell=tell, probability=probability)  # (1): draw.py
 
 
 class Exp3IX(Learner):

@@ -34,16 +34,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.draw import exploring_ask, exploring_probability
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_risk
 from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.softmax import add, weigh
-from turncoat.mirror.tree import fill, find, total, tree_size
-from turncoat.rng import uniform
+from turncoat.mirror.tree import fill, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
-
-SMALLEST_SERVED = 1e-300  # with one arm nothing is explored
 
 
 def learning_rate(T: int, K: int) -> float:
@@ -92,36 +90,18 @@ def view(buffer: Vector) -> Exp3PState:
 
 
 @jit_rule
-def probability(state: Exp3PState, arm: int) -> float:
-    """p(arm)."""
-    p = float(state.tree[arm]) / total(state.tree, state.K)
-    return min((1.0 - state.gamma) * p + state.gamma / state.K, 1.0)  # (1)
-
-
-@jit_rule
-def ask(state: Exp3PState) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    K = state.K
-    if state.gamma > 0.0 and uniform(state.rng) < state.gamma:
-        arm = min(int(uniform(state.rng) * K), K - 1)
-    else:
-        arm = find(state.tree, K, uniform(state.rng) * total(state.tree, K))
-    return arm, max(probability(state, arm), SMALLEST_SERVED)
-
-
-@jit_rule
 def tell(state: Exp3PState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, served = choice
     state.clock[0] += 1
     K, eta = state.K, state.eta
     for i in range(K):
-        add(state.scores, K, i, -eta * state.beta / probability(state, i))  # (2), the bonus
+        add(state.scores, K, i, -eta * state.beta / exploring_probability(state, i))  # (2), the bonus
     add(state.scores, K, arm, -eta * importance_weighted(1.0 - loss, served))  # (2), the gain
     weigh(state.scores, 1.0, state.tree, K)
 
 
-register_learner(Exp3PState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(Exp3PState, view=view, ask=exploring_ask, tell=tell, probability=exploring_probability)  # (1)
 
 
 class Exp3P(Learner):

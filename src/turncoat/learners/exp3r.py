@@ -41,6 +41,7 @@ import numpy as np
 
 from turncoat._jit import jit_rule, register_learner
 from turncoat.learners import exp3
+from turncoat.learners.draw import exploring_ask, exploring_probability
 from turncoat.learners.exp3 import Exp3State
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_not_negative, parse_positive
@@ -108,18 +109,6 @@ def inner(state: Exp3RState) -> Exp3State:
 
 
 @jit_rule
-def probability(state: Exp3RState, arm: int) -> float:
-    """p(arm)."""
-    return exp3.probability(inner(state), arm)
-
-
-@jit_rule
-def ask(state: Exp3RState) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    return exp3.ask(inner(state))
-
-
-@jit_rule
 def test(state: Exp3RState) -> None:
     """Compare the explored rewards of all arms with those of the leader, and forget them."""
     best = smallest(state.scores, state.K)  # the largest w
@@ -148,7 +137,7 @@ def tell(state: Exp3RState, choice: tuple[int, float], loss: float) -> None:
             test(state)
 
 
-register_learner(Exp3RState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(Exp3RState, view=view, ask=exploring_ask, tell=tell, probability=exploring_probability)  # (1)
 
 
 class Exp3R(Learner):

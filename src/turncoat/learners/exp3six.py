@@ -33,15 +33,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.estimate import importance_weighted
-from turncoat.learners.exp3ix import SMALLEST_SERVED
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_switches
 from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.entropy import share_tree
 from turncoat.mirror.softmax import charge
-from turncoat.mirror.tree import fill, find, set_leaf, total, tree_size
-from turncoat.rng import uniform
+from turncoat.mirror.tree import fill, set_leaf, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 
@@ -84,20 +83,6 @@ def view(buffer: Vector) -> Exp3SIXState:
 
 
 @jit_rule
-def probability(state: Exp3SIXState, arm: int) -> float:
-    """p(arm)."""
-    return float(state.tree[arm]) / total(state.tree, state.K)  # (1)
-
-
-@jit_rule
-def ask(state: Exp3SIXState) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    weight = total(state.tree, state.K)
-    arm = find(state.tree, state.K, uniform(state.rng) * weight)
-    return arm, max(state.tree[arm] / weight, SMALLEST_SERVED)
-
-
-@jit_rule
 def tell(state: Exp3SIXState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, served = choice
@@ -110,7 +95,7 @@ def tell(state: Exp3SIXState, choice: tuple[int, float], loss: float) -> None:
         charge(state.scores, state.tree, state.K, arm, x)  # (2)
 
 
-register_learner(Exp3SIXState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(Exp3SIXState, view=view, ask=ask, tell=tell, probability=probability)  # (1): draw.py
 
 
 class Exp3SIX(Learner):

@@ -33,14 +33,14 @@ from typing import NamedTuple
 
 from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.blocks import N_MARKS, BlockLearner
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.estimate import importance_weighted
-from turncoat.learners.exp3 import SMALLEST_SERVED, loss_rate
+from turncoat.learners.exp3 import loss_rate
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_switches
 from turncoat.learners.learner import Facts
 from turncoat.mirror.softmax import charge
-from turncoat.mirror.tree import fill, find, total, tree_size
-from turncoat.rng import uniform
+from turncoat.mirror.tree import fill, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 
@@ -82,20 +82,6 @@ def view(buffer: Vector) -> RestartedExp3State:
 
 
 @jit_rule
-def probability(state: RestartedExp3State, arm: int) -> float:
-    """p(arm)."""
-    return float(state.tree[arm]) / total(state.tree, state.K)  # (2)
-
-
-@jit_rule
-def ask(state: RestartedExp3State) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    weight = total(state.tree, state.K)
-    arm = find(state.tree, state.K, uniform(state.rng) * weight)
-    return arm, max(state.tree[arm] / weight, SMALLEST_SERVED)
-
-
-@jit_rule
 def tell(state: RestartedExp3State, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of a choice of this run; after the last one of a block, begin anew."""
     arm, served = choice
@@ -108,7 +94,7 @@ def tell(state: RestartedExp3State, choice: tuple[int, float], loss: float) -> N
         charge(state.scores, state.tree, state.K, arm, state.eta * importance_weighted(loss, served))  # (2)
 
 
-register_learner(RestartedExp3State, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(RestartedExp3State, view=view, ask=ask, tell=tell, probability=probability)  # (2): draw.py
 
 
 class RestartedExp3(BlockLearner):

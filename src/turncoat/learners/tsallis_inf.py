@@ -36,14 +36,14 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from turncoat._jit import jit_rule, register_learner
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_word
 from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.softmax import add, smallest
-from turncoat.mirror.tree import fill, find, rebuild, total, tree_size
+from turncoat.mirror.tree import fill, rebuild, tree_size
 from turncoat.mirror.tsallis import settle
-from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 Estimator: TypeAlias = Literal["iw", "rv"]
@@ -73,20 +73,6 @@ def view(buffer: Vector) -> TsallisINFState:
     return TsallisINFState(
         rng_of(buffer), clock_of(buffer), K, eta, eta == FIRST_RATE_RV, arrays[: 2 * K], arrays[2 * K :]
     )
-
-
-@jit_rule
-def probability(state: TsallisINFState, arm: int) -> float:
-    """p(arm)."""
-    return float(state.tree[arm]) / total(state.tree, state.K)
-
-
-@jit_rule
-def ask(state: TsallisINFState) -> tuple[int, float]:
-    """Draw an arm: (index, probability)."""
-    weight = total(state.tree, state.K)
-    arm = find(state.tree, state.K, uniform(state.rng) * weight)
-    return arm, state.tree[arm] / weight
 
 
 @jit_rule
