@@ -20,7 +20,7 @@ from turncoat.race import ENTRIES
 from turncoat.race.entries import make_learner
 
 GAME, N_ARMS, N_SWITCHES = "stationary/0", 10, 4
-LOOKS_BACK = ("ad-switch", "glr-kl-ucb", "glr-kl-ucb, local", "master-ucb")  # over all they have seen
+LOOKS_BACK = ("ad-switch", "glr-kl-ucb", "glr-kl-ucb, local", "master-ucb", "meta")  # over all they have seen
 SHORT, LONG = 10_000, 1_000_000
 GROWTH = math.log(LONG) / math.log(SHORT)  # of log t between the two
 

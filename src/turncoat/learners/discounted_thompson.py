@@ -35,7 +35,7 @@ import numpy as np
 
 from turncoat._jit import jit_rule, register_learner
 from turncoat.learners.beta import log_odds
-from turncoat.learners.fading import grow_older, parse_discount, weight
+from turncoat.learners.fading import discount_for, grow_older, parse_discount, weight
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import MOST_ROUNDS, parse_prior, parse_switches
 from turncoat.learners.learner import Facts, Learner
@@ -137,7 +137,7 @@ class DiscountedThompson(Learner):
         K, T = self.n_arms, self.horizon
         self._prior = parse_prior(prior)
         self._n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
-        self._discount = parse_discount(discount, T, self._n_switches)
+        self._discount = parse_discount(discount, discount_for(T or 1, self._n_switches))
         self.start([K, self._discount, self._prior], n_more=1 + 2 * K)
 
     @property

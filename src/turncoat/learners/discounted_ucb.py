@@ -37,7 +37,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from turncoat._jit import jit_rule, register_learner
-from turncoat.learners.fading import grow_older, parse_discount, weight
+from turncoat.learners.fading import discount_for, grow_older, parse_discount, weight
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import (
     INDICES,
@@ -161,7 +161,7 @@ class DiscountedUCB(IndexLearner):
         self._index = index
         self._exploration = parse_exploration(exploration, index)
         self._n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
-        self._discount = parse_discount(discount, T, self._n_switches)
+        self._discount = parse_discount(discount, discount_for(T or 1, self._n_switches))
         self.start([K, self._discount, self._exploration, index == "kl"], n_more=1 + 2 * K)
 
     @property

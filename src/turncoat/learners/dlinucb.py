@@ -199,7 +199,7 @@ class DLinUCB(LinearLearner):
         super().__init__(dimension, horizon, seed, loss_range, type(self).__name__, feature_norm)
         d, T = self.dimension, int(self.horizon or 1)
         self._n_switches = parse_switches(n_switches, T)
-        self._discount = parse_discount(discount_of_jumps(T, d, self._n_switches) if discount is None else discount)
+        self._discount = parse_discount(discount, discount_of_jumps(T, d, self._n_switches))
         self._parameter_norm = parse_positive("parameter_norm", parameter_norm, MOST_NORM)
         self._regularisation = lam = _parse_regularisation(regularisation)
         self._exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)

@@ -31,10 +31,10 @@ def discount_for(T: int, S: int | None) -> float:
     return 1.0 - 0.25 * math.sqrt((1 if S is None else S) / T)
 
 
-def parse_discount(discount: Any, T: int | None, S: int | None) -> float:
-    """The discount that a user gave, or that for T and S."""
+def parse_discount(discount: Any, tuned: float) -> float:
+    """The discount that a user gave, or else the one tuned to the game."""
     if discount is None:
-        return discount_for(T or 1, S)
+        return tuned
     if not is_number(discount) or not SMALLEST_DISCOUNT <= discount <= 1:
         raise OptionError(f"discount is {discount!r}; accepted are numbers from {SMALLEST_DISCOUNT:g} to 1")
     return float(discount)
