@@ -30,8 +30,9 @@ most len · rho(len)/rho(2^m) rounds and loses 2^m rho(2^m) a copy, so len · rh
 the number of orders before rho. The 6 is the price of "with high probability", and was not derived.
 Departures from the paper: UCB1's own ln n in (3), for which theory wants ln(T/delta); g is cut at 1, which no mean is
 above; ties are broken at random (index.py). Rounds are counted in tells: a late tell counts for the copy that plays
-now, g is its present one, and a tell from before a restart is a sample of the present. Chance at a tell is by position
-(rng.py), so asks change nothing. Past the horizon blocks of the last length repeat. With replays = 0 and tests that
+now, g is its present one, and a tell from before a restart is a sample of the present: to drop it, as other learners in
+blocks do, would lose nearly all rounds of the first blocks of 1, 2, 4, … wherever losses come late. Chance at a tell is
+by position (rng.py), so asks change nothing. Past the horizon blocks of the last length repeat. With replays = 0 and tests that
 cannot fire it is UCB1 begun anew after 1, 2, 4, … rounds.
 Cost per round: O(K + log T); memory 2 K log2 T words.
 References: C.-Y. Wei, H. Luo, "Non-stationary reinforcement learning without prior knowledge: an optimal black-box
