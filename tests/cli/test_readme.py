@@ -40,3 +40,16 @@ def test_the_table_of_learners_names_six_of_them() -> None:
     table = README.read_text(encoding="utf-8").split("## Learners")[1].split("##")[0]
     named = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
     assert len(named) == 6 and set(named) <= {learner.__name__ for learner in LEARNERS.values()}
+
+
+def test_the_figures_about_ada_iltcb_are_computed_as_shown() -> None:
+    text = (README.parent / "docs" / "learners" / "ada-iltcb.md").read_text(encoding="utf-8")
+    found = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL)
+    snippet = re.search(r"  ```python\n(.*?)  ```", text, re.DOTALL)
+    assert found and snippet
+    instead = (
+        re.sub(r"^  ", "", snippet[1], flags=re.MULTILINE) + "print(len(learners), decision.arm in ('red', 'blue'))"
+    )
+    for code, shown in ((found[1], found[2]), (instead, "1 True\n")):
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200, check=False)
+        assert (ran.stdout, ran.stderr) == (shown, "")
