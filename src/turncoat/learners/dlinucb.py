@@ -173,7 +173,7 @@ class DLinUCB(LinearLearner):
         "needed",
         "wanted",
         "d^⅔ S^⅓ T^⅔, stochastic",
-        "d³ + K d²",
+        "d³ + Kd²",
         setting="linear",
         when="many arms described by few numbers, and what makes an arm good changes abruptly",
         when_not="rewards that are not linear in the features; few arms without features: DiscountedUCB",

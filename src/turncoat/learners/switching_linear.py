@@ -220,7 +220,7 @@ class SwitchingLinear(Learner):
         "needed",
         "wanted",
         "√(dST), or d√(ST)",
-        "d³ + d² log T",
+        "d³ + Hd²",
         setting="linear",
         when="any point of a ball can be played, and losses are linear in it and may be adversarial",
         when_not="arms are finitely many: DLinUCB with features, AdaptiveMasterBase without",
