@@ -73,6 +73,7 @@ _HOME = {
     "Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner "
     "LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SlidingWindowUCB "
     "SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform restore",
+    "play": "play play_points",
     "race": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
