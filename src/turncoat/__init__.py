@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         AdSwitch,
         BanditOverBandit,
         ClippedOMD,
+        Corral,
         DiscountedThompson,
         DiscountedUCB,
         DLinUCB,
@@ -69,11 +70,10 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD DLinUCB DiscountedThompson DiscountedUCB "
-    "Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB Learner "
-    "LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SlidingWindowUCB "
+    "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD Corral DLinUCB DiscountedThompson "
+    "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB "
+    "Learner LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SlidingWindowUCB "
     "SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform restore",
-    "play": "play play_points",
     "race": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
@@ -87,6 +87,7 @@ __all__ = [
     "Bound",
     "ClippedOMD",
     "DLinUCB",
+    "Corral",
     "Decision",
     "DiscountedThompson",
     "DiscountedUCB",

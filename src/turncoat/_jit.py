@@ -9,8 +9,8 @@ Every kernel of the package is decorated here and nowhere else, for two reasons.
 That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
 them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
 
-`view_of`, `ask`, `tell`, `teach` and `write_probabilities`, `loss_of`, `mean_of`, `planted_of` and `see` are generic:
-they dispatch on the NamedTuple that holds a learner's state or an environment's fields. Compiled callers are
+`view_of`, `ask`, `tell`, `teach`, `write_probabilities` and `probability_of`, `loss_of`, `mean_of`, `planted_of` and
+`see` are generic: they dispatch on the NamedTuple that holds a learner's state or an environment's fields. Compiled callers are
 specialised per pair of types, and that specialisation is what numba keeps on disk; with the JIT off the same functions
 dispatch on `type(...)` themselves. A closure is found on disk again if all it closes over are such NamedTuple classes,
 which numba knows by name; one over kernels never is.
@@ -87,10 +87,12 @@ def _is_ours(owner: type) -> bool:
 
 
 def _is_foreign(kind: Any) -> bool:
-    """Is this the type of a NamedTuple from outside the package, or does it hold one?"""
+    """Is this the type of a NamedTuple from outside the package, or does it hold one? Or is it a class itself?"""
     owner = getattr(kind, "instance_class", None)
     if owner is not None and not _is_ours(owner):
         return True
+    if isinstance(kind, numba.types.NamedTupleClass):
+        return True  # it may be made at run time, and the next process must be able to read the index
     return isinstance(kind, numba.types.BaseTuple) and any(_is_foreign(part) for part in kind)
 
 
@@ -144,6 +146,12 @@ def jit_game(function: Function) -> Function:
 _INLINE = {"forceinline": True}
 
 
+def compiled_as(stub: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Say what a generic function does in compiled code: the decorated one is given the types, and returns the body."""
+    decorate: Callable[[Function], Function] = overload(stub, jit_options=_INLINE, strict=False)
+    return decorate
+
+
 def borrow(value: Any) -> Any:
     """The same array, or NamedTuple of arrays, but not counted: compiled code then skips all reference counting.
 
@@ -184,6 +192,7 @@ _ASK: dict[type, Callable[..., Any]] = {}
 _TELL: dict[type, Callable[..., Any]] = {}
 _SEES_ALL: set[type] = set()
 _WRITE_PROBABILITIES: dict[type, Callable[..., Any]] = {}
+_PROBABILITY_OF: dict[type, Callable[..., Any]] = {}
 _LOSS_OF: dict[type, Callable[..., Any]] = {}
 _MEAN_OF: dict[type, Callable[..., Any]] = {}
 _PLANTED_OF: dict[type, Callable[..., Any]] = {}
@@ -193,7 +202,7 @@ _SEE: dict[type, Callable[..., Any]] = {}
 def register_learner(
     state: type,
     *,
-    view: Callable[..., Any],
+    view: Callable[..., Any] | None,
     ask: Callable[..., Any],
     tell: Callable[..., Any],
     probability: Callable[..., Any] | None = None,
@@ -205,12 +214,16 @@ def register_learner(
     `view(buffer)` names the parts of the buffer. `ask(state)` returns what was chosen, `(index, propensity)`, which
     `tell(state, choice, loss)` is given back. The distribution it draws from is told arm by arm, `probability(state,
     arm)`, or at once, `probabilities(state, out)`; a rule that cannot say it gives neither, and asks `(index, None)`.
-    One that `sees_all` is told every arm's loss, `tell(state, choice, losses)`, and has a field `losses` for them.
+    One that `sees_all` is told every arm's loss, `tell(state, choice, losses)`, and has a field `losses` for them. A
+    learner of learners has no `view` of its own (None): what its buffer holds depends on its bases, see herd.py.
     """
-    _VIEW[state], _ASK[state], _TELL[state] = view, ask, tell
+    _ASK[state], _TELL[state] = ask, tell
+    if view is not None:
+        _VIEW[state] = view
     if sees_all:
         _SEES_ALL.add(state)
     if probability is not None:
+        _PROBABILITY_OF[state] = _without_room(probability)
         probabilities = _arm_by_arm(probability)
     if probabilities is not None:
         _WRITE_PROBABILITIES[state] = probabilities
@@ -223,6 +236,22 @@ def _arm_by_arm(probability: Callable[..., Any]) -> Callable[..., Any]:
             out[arm] = probability(state, arm)
 
     return probabilities
+
+
+def _without_room(probability: Callable[..., Any]) -> Callable[..., Any]:
+    @jit_rule
+    def probability_of_arm(state: Any, arm: int, room: Any) -> Any:
+        return probability(state, arm)
+
+    return probability_of_arm
+
+
+@jit_rule
+def _one_of_all(state: Any, arm: int, room: Any) -> Any:
+    write_probabilities(state, room)
+    p = room[arm]
+    room[:] = 0.0
+    return p
 
 
 def register_environment(
@@ -288,6 +317,12 @@ def teach(state: Any, game: Any, t: int, choice: Any, loss: float, low: float, h
 def write_probabilities(state: Any, out: Any) -> Any:
     """The distribution over arms that the next ask draws from."""
     return _WRITE_PROBABILITIES[type(state)](state, out)
+
+
+def probability_of(state: Any, arm: int, room: Any) -> Any:
+    """What `write_probabilities` says of one arm. `room`: K zeros, for rules that can only say all at once."""
+    kernel: Callable[..., Any] = _PROBABILITY_OF.get(type(state), _one_of_all)
+    return kernel(state, arm, room)
 
 
 def loss_of(game: Any, t: int, arm: int) -> Any:
@@ -367,6 +402,12 @@ def _overload_teach(state: Any, game: Any, t: Any, choice: Any, loss: Any, low: 
 def _overload_write_probabilities(state: Any, out: Any) -> Any:
     kernel = _WRITE_PROBABILITIES[state.instance_class]
     return lambda state, out: kernel(state, out)
+
+
+@overload(probability_of, jit_options=_INLINE, strict=False)
+def _overload_probability_of(state: Any, arm: Any, room: Any) -> Any:
+    kernel: Callable[..., Any] = _PROBABILITY_OF.get(state.instance_class, _one_of_all)
+    return lambda state, arm, room: kernel(state, arm, room)
 
 
 @overload(loss_of, jit_options=_INLINE, strict=False)

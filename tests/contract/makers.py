@@ -44,6 +44,14 @@ MASTERS: list[tuple[str, Maker]] = [
     ),
 ]
 
+CORRALS: list[tuple[str, Maker]] = [
+    ("corral", tc.Corral),
+    (
+        "corral-mixed",  # fed in all three ways; one kind comes back
+        partial(tc.Corral, bases=[tc.Exp3S, partial(tc.ClippedOMD, n_switches=0), "ucb1", tc.Exp3, tc.Exp3S], rate=0.3),
+    ),
+]
+
 HORIZON_FREE: list[tuple[str, Maker]] = [  # modes that are made without a horizon
     ("exp3-anytime", partial(_anytime, tc.Exp3)),
     ("exp3-ix-anytime", partial(_anytime, tc.Exp3IX)),
@@ -132,6 +140,7 @@ MAKERS: list[tuple[str, Maker]] = [
     *RESTARTING,
     ("exp3.r", partial(tc.Exp3R, gap=0.5, delta=0.5)),
     *EVICTING,
+    *CORRALS,
 ]
 
 # They cannot say their probabilities. Tests that do not ask for them run with these too.
@@ -149,7 +158,7 @@ LINEAR: list[tuple[str, Maker]] = [
 ]
 EVERYONE = [*MAKERS, *NO_CLOSED_FORM, *LINEAR]
 
-NEEDS_BASE = [(name, make) for name, make in MASTERS if "-own-" in name]  # to learn: so these cannot observe
+NEEDS_BASE = [*[(name, make) for name, make in MASTERS if "-own-" in name], *CORRALS]  # so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE + SEEING_ALL]  # one loss
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]

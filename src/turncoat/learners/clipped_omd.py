@@ -116,6 +116,7 @@ class ClippedOMD(Learner):
     )
     options = ("n_switches", "projection")
     state_type = ClippedOMDState
+    stability = "kept"
 
     def __init__(
         self,

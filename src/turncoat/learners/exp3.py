@@ -141,6 +141,7 @@ class Exp3(Learner):
     ) -> None:
         parse_word("form", form, FORMS)
         self._form = form
+        self.stability = "half" if form == "loss" else "none"  # gains do not scale
         needed_by = 'Exp3(form="gain")' if form == "gain" else None
         super().__init__(arms, horizon, seed, loss_range, needed_by=needed_by)
         K, T = self.n_arms, self.horizon

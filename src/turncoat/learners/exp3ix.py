@@ -108,6 +108,7 @@ class Exp3IX(Learner):
     )
     state_type = Exp3IXState
     signed = ("scores",)
+    stability = "half"
 
     def __init__(
         self,

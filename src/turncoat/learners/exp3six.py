@@ -119,6 +119,7 @@ class Exp3SIX(Learner):
     options = ("n_switches",)
     state_type = Exp3SIXState
     signed = ("scores",)
+    stability = "half"
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -51,6 +51,12 @@ SETTINGS = {
     "full information": "the losses of all arms are seen after every round",
     "linear": "arms have features, and losses are linear in them",
 }
+# How a Corral may feed a learner, whose losses then reach up to some rho (corral.py):
+#   "none"  as every learner: losses scaled down into [0, 1], by rho, and restarted when rho grows
+#   "half"  its step is rate × loss/p, so a loss of any size may be told, and one divided by √rho is a rate divided by
+#           √rho; its regret then grows like √rho. It is restarted when rho grows
+#   "kept"  the same, and its weights have a floor, so that a rate which falls does no harm: it is never restarted
+Stability: TypeAlias = Literal["none", "half", "kept"]
 
 
 class Facts(NamedTuple):
@@ -72,14 +78,15 @@ class Learner:
     facts: ClassVar[Facts]
     options: ClassVar[tuple[str, ...]] = ()  # the constructor's own words, kept as attributes of the same name
     state_type: ClassVar[type]  # the NamedTuple of its state, registered with its rule
-    signed: ClassVar[tuple[str, ...]] = ()  # fields of the state that may be negative; all must be finite
+    signed: tuple[str, ...] = ()  # fields of the state that may be negative; all must be finite
     uses_horizon: ClassVar[bool] = True  # or there is nothing to warn of once it is behind
     uses_propensity: ClassVar[bool] = True  # to learn; or `observe` can do without
     sees_all: ClassVar[bool] = False  # it is told the losses of all arms, not only that of the arm it chose
+    stability: Stability = "none"  # of the class; a mode of it may have another
 
-    _ask: ClassVar[Callable[..., Served]]
-    _tell: ClassVar[Callable[..., int]]
-    _probabilities: ClassVar[Callable[..., None]]
+    _ask: Callable[..., Served]
+    _tell: Callable[..., int]
+    _probabilities: Callable[..., None]
     _has_bases: ClassVar[bool] = False  # a master's tell needs the base and its probabilities too
     _says_propensity: ClassVar[bool]
     _is_plain: ClassVar[bool]  # no base, but a propensity
@@ -124,7 +131,7 @@ class Learner:
         """
         self._buffer: Vector = np.zeros(HEAD + len(numbers) + n_more)
         self._buffer[:N_WORDS].view(np.uint64)[:] = self._words
-        self._constants = slice(HEAD, HEAD + len(numbers))
+        self._constants: Any = slice(HEAD, HEAD + len(numbers))  # or where else they stand
         self._buffer[self._constants] = numbers
         self._settle()
 
@@ -326,7 +333,7 @@ class Learner:
         if buffer.size != learner._buffer.size or not np.allclose(buffer[learner._constants], fresh, rtol=1e-9, atol=0):
             raise StateError(f"the state's buffer does not fit {cls.__name__} over {learner.n_arms} arms")
         learner._buffer = buffer
-        if wrong := problem(learner.view(), learner.n_arms, cls.signed) or learner._damage():
+        if wrong := problem(learner.view(), learner.n_arms, learner.signed) or learner._damage():
             raise StateError(f"the state's buffer is damaged: {wrong}")
         learner._token = state["token"]
         learner._next_id = int(state["next_id"])

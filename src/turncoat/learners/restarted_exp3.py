@@ -118,6 +118,7 @@ class RestartedExp3(BlockLearner):
     options = ("n_switches",)
     state_type = RestartedExp3State
     signed = ("scores",)
+    stability = "half"
 
     def __init__(
         self,

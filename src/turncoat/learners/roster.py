@@ -10,6 +10,7 @@ from turncoat.learners.ad_switch import AdSwitch
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.clipped_omd import ClippedOMD
+from turncoat.learners.corral import Corral
 from turncoat.learners.discounted_thompson import DiscountedThompson
 from turncoat.learners.discounted_ucb import DiscountedUCB
 from turncoat.learners.dlinucb import DLinUCB
@@ -65,6 +66,7 @@ LEARNERS: dict[str, type[Learner]] = {
         SwitchingLinear,
         Exp3R,
         Meta,
+        Corral,
     )
 }
 

@@ -143,6 +143,7 @@ class TsallisINF(Learner):
     ) -> None:
         parse_word("estimator", estimator, ESTIMATORS)
         self._estimator = estimator
+        self.stability = "half" if estimator == "iw" else "none"  # the baseline of "rv" does not scale
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
         K = self.n_arms
         self.start([K, FIRST_RATE_RV if estimator == "rv" else FIRST_RATE_IW], n_more=2 * K + tree_size(K))

@@ -77,6 +77,7 @@ class Uniform(Learner):
     state_type = UniformState
     uses_horizon = False
     uses_propensity = False
+    stability = "kept"
 
     def __init__(
         self,

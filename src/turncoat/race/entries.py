@@ -85,6 +85,7 @@ ENTRIES: dict[str, Maker] = {
     "master-ucb, practical": partial(learners.MasterUCB, scale=0.0005, replays=0.03, exploration=0.5),
     "exp3.r": learners.Exp3R,
     "meta": learners.Meta,
+    "corral": learners.Corral,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.

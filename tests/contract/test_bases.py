@@ -1,0 +1,108 @@
+"""What can be a base of a corral, what cannot and why, and that bases survive being saved."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import turncoat as tc
+from tests.contract.makers import Maker, play_by_hand
+from turncoat.errors import HorizonError, OptionError, StateError
+
+KEEPERS: list[Any] = [tc.Corral]
+every_keeper = pytest.mark.parametrize("keeper", KEEPERS)
+
+
+def anytime(arms: Any, horizon: Any, *, seed: Any) -> tc.Learner:
+    """A maker of the user's: it has its own mind about the horizon."""
+    return tc.Exp3(arms, seed=seed)
+
+
+BASES: list[Any] = [anytime, "uniform", partial(tc.Exp3S, n_switches=2), tc.Uniform, anytime]  # one chain: one compile
+
+
+def fewer_arms(arms: Any, horizon: Any, *, seed: Any) -> tc.Learner:
+    return tc.Exp3(len(arms) - 1, horizon, seed=seed)
+
+
+REFUSED: list[tuple[Any, str]] = [
+    ([tc.ThompsonSampling], "ThompsonSampling, which cannot be a base: it cannot say how probable its choices are"),
+    (["thompson-sampling"], "ThompsonSampling, which cannot be a base: it cannot say how probable"),
+    ([tc.MasterBase], "MasterBase, which cannot be a base: it has bases of its own"),
+    ([partial(tc.AdaptiveMasterBase, feedback="shared")], "AdaptiveMasterBase, which cannot be a base: it has bases"),
+    ([tc.Corral], "Corral, which cannot be a base: it has bases of its own"),
+    (["corral"], "Corral, which cannot be a base"),
+    (["exp4"], "there is no learner 'exp4'; near it are 'exp3'"),
+    ([""], "bases has ''; accepted is a list of bases"),
+    ([3], "bases has 3; accepted is a list of bases"),
+    ([lambda arms, horizon, seed: "exp3"], "which made 'exp3'; accepted"),
+    ([fewer_arms], "accepted are learners over the same 3 arms"),
+    ([], r"bases is \[\]; accepted is a list of bases"),
+    ("exp3", "bases is 'exp3'; accepted is a list of bases"),
+    (tc.Exp3, "bases is .*; accepted is a list of bases"),
+    ({"learner": "exp3"}, "bases is .*; accepted is a list of bases"),
+]
+
+
+@pytest.mark.jit_off
+@every_keeper
+@pytest.mark.parametrize(("bases", "said"), REFUSED)
+def test_what_cannot_be_a_base_is_refused_with_the_reason(keeper: Maker, bases: Any, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        keeper(3, 100, bases=bases)
+
+
+@pytest.mark.jit_off
+@every_keeper
+def test_a_base_s_own_words_are_checked_by_the_base(keeper: Maker) -> None:
+    with pytest.raises(OptionError, match="n_switches is -1"):
+        keeper(3, 100, bases=[partial(tc.Exp3S, n_switches=-1)])
+    with pytest.raises(HorizonError, match=keeper.__name__):
+        keeper(3, bases=[tc.Exp3])
+
+
+@pytest.mark.jit_off
+@every_keeper
+def test_bases_are_shown_and_saved_in_plain_values_and_in_their_order(keeper: Maker) -> None:
+    learner: Any = keeper(["a", "b"], 100, bases=BASES, seed=1)
+    exp3 = {"learner": "exp3", "horizon": None, "options": {"form": "loss"}}
+    uniform = {"learner": "uniform", "horizon": 100, "options": {}}
+    exp3s = {"learner": "exp3.s", "horizon": 100, "options": {"n_switches": 2}}
+    assert learner.bases == [exp3, uniform, exp3s, uniform, exp3]
+    assert learner.state()["options"]["bases"] == json.loads(json.dumps(learner.bases))
+    twin: Any = keeper(["a", "b"], 100, bases=learner.bases, seed=1)
+    assert twin.bases == learner.bases
+    play_by_hand(learner, 30)
+    again: Any = pickle.loads(pickle.dumps(learner))
+    assert again.state() == learner.state() == tc.restore(learner.state()).state()
+    assert np.array_equal(again.base_probabilities, learner.base_probabilities)
+    assert play_by_hand(again, 20) == play_by_hand(learner, 20)
+
+
+@pytest.mark.jit_off
+@every_keeper
+def test_a_state_whose_bases_are_others_is_refused(keeper: Maker) -> None:
+    learner: Any = keeper(2, 100, bases=["exp3.s", "exp3"], seed=1)
+    state = learner.state()
+    for other in ("exp3-ix", "no-such-learner", "corral", 3, None):
+        bases = [{**state["options"]["bases"][0], "learner": other}, state["options"]["bases"][1]]
+        with pytest.raises(StateError):
+            tc.restore({**state, "options": {**state["options"], "bases": bases}})
+
+
+@pytest.mark.jit_off
+def test_a_corral_says_which_base_decided_and_serves_the_marginal() -> None:
+    learner: Any = tc.Corral(4, 1000, bases=BASES, seed=5)
+    for t in range(40):
+        p, served = learner.master_probabilities, learner.base_probabilities
+        decision = learner.ask()
+        assert decision.propensity == pytest.approx(float(p @ served[:, decision.index]), rel=1e-14)
+        assert decision.master_probability == p[decision.base]
+        assert decision.base_probability == pytest.approx(served[decision.base, decision.index], rel=1e-15)
+        learner.tell(decision, loss=float((t + decision.index) % 2))
+    assert len(set(learner.base_probabilities[:, 0])) >= 3  # they have come apart, so the marginal is no base's
