@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         MonitoredUCB,
         RestartedExp3,
         SlidingWindowUCB,
+        StochasticCorral,
         SwitchingLinear,
         ThompsonSampling,
         TsallisINF,
@@ -73,7 +74,8 @@ _HOME = {
     "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD Corral DLinUCB DiscountedThompson "
     "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB "
     "Learner LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SlidingWindowUCB "
-    "SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform restore",
+    "StochasticCorral SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform restore",
+    "play": "play play_points",
     "race": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
@@ -113,6 +115,7 @@ __all__ = [
     "TsallisINF",
     "SlidingWindowUCB",
     "SwitchingLinear",
+    "StochasticCorral",
     "ThompsonSampling",
     "TuningWarning",
     "TurncoatError",

@@ -50,6 +50,7 @@ CORRALS: list[tuple[str, Maker]] = [
         "corral-mixed",  # fed in all three ways; one kind comes back
         partial(tc.Corral, bases=[tc.Exp3S, partial(tc.ClippedOMD, n_switches=0), "ucb1", tc.Exp3, tc.Exp3S], rate=0.3),
     ),
+    ("stochastic-corral", partial(tc.StochasticCorral, n_snapshots=3, rate=0.3)),  # of rules that play an index
 ]
 
 HORIZON_FREE: list[tuple[str, Maker]] = [  # modes that are made without a horizon
@@ -163,7 +164,9 @@ CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEED
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
-RANDOMISED = [one for one in MAKERS if one not in INDEXED + EXPLORING + RESTARTING + EVICTING]  # every arm may come
+RANDOMISED = [  # every arm may come
+    one for one in MAKERS if one not in [*INDEXED, *EXPLORING, *RESTARTING, *EVICTING, CORRALS[-1]]
+]
 
 
 def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:

@@ -14,7 +14,7 @@ import turncoat as tc
 from tests.contract.makers import Maker, play_by_hand
 from turncoat.errors import HorizonError, OptionError, StateError
 
-KEEPERS: list[Any] = [tc.Corral]
+KEEPERS: list[Any] = [tc.Corral, tc.StochasticCorral]
 every_keeper = pytest.mark.parametrize("keeper", KEEPERS)
 
 

@@ -9,6 +9,7 @@ fed: "none" divided by rho_j (its losses are then in [0, 1]), "half" and "kept" 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import NamedTuple
@@ -115,4 +116,49 @@ class Corral:
             "rho": floats(self.rho),
             "bases": distributions,
             "probabilities": floats(sum(x * reals(p) for x, p in zip(q, distributions, strict=True))),
+        }
+
+
+class StochasticCorral:
+    """Pacchiano et al., NeurIPS 2020: bases learn from bare losses in step 1 and replay their past in step 2.
+
+    Every past policy is kept, and beside them which R of them are in the reservoir.
+    """
+
+    def __init__(self, bases: list[Single], T: int, R: int, rate: float) -> None:
+        idle = [Fed(lambda: Single(1, None), "kept") for _ in bases]
+        self.master = Corral(idle, (T + 1) // 2, rate)  # its bases have one arm, where nothing is learned
+        self.bases, self.R = bases, R
+        self.past: list[list[Single]] = [[] for _ in bases]
+        self.held: list[list[int]] = [[] for _ in bases]
+        self.paired: int | None = None
+
+    def tell_first(self, j: int, loss: float, a: int, p_a: float, place: int) -> None:
+        """Step 1. `place`: where the reservoir puts the policy; R or more is nowhere."""
+        self.past[j].append(copy.deepcopy(self.bases[j]))
+        if len(self.held[j]) < self.R:
+            self.held[j].append(len(self.past[j]) - 1)
+        elif place < self.R:
+            self.held[j][place] = len(self.past[j]) - 1
+        self.bases[j].tell(a, loss, p_a)
+        self.paired = j
+
+    def tell_second(self, i: int, q_i: float, loss: float) -> None:
+        """Step 2."""
+        self.master.tell(i, q_i, loss, [(0, 1.0) for _ in self.bases])
+        self.paired = None
+
+    def numbers(self) -> dict[str, list[float] | list[list[float]]]:
+        """All that can be compared."""
+        q, now = self.master.served(), [base.probabilities() for base in self.bases]
+        if self.paired is None:
+            served = sum(x * reals(p) for x, p in zip(q, now, strict=True))
+        else:
+            replayed = [self.past[self.paired][s].probabilities() for s in self.held[self.paired]]
+            served = sum(reals(p) for p in replayed) / len(replayed)
+        return {
+            "master": floats(q),
+            "rates": floats(self.master.eta),
+            "bases": now,
+            "probabilities": floats(served),
         }

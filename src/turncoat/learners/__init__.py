@@ -31,6 +31,7 @@ from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
+from turncoat.learners.stochastic_corral import StochasticCorral
 from turncoat.learners.switching_linear import SwitchingLinear
 from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
@@ -71,6 +72,7 @@ __all__ = [
     "TsallisINF",
     "SlidingWindowUCB",
     "SwitchingLinear",
+    "StochasticCorral",
     "ThompsonSampling",
     "Uniform",
     "clock_of",

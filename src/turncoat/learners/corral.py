@@ -22,7 +22,7 @@ The losses of (2) reach up to rho_j. What base j is told, and what (4) does to i
 
 Guarantee: if the regret of base i under losses (2) is at most E[rho_i^a] R_i ("a-stable"), expected regret is of order
 M ln T/eta + T eta + 10 eta R_i² ln T  for a = 1/2 and, if eta ≤ 1/(40 R_i ln T),  M ln T/eta + T eta  plus that
-for a = 1 (theorems 4 and 5, and 15 for restarts). (6) has a = 1/2 for EXP3 and its kin, (5) has a = 1 for adversarial
+for a = 1; restarts cost a constant factor (all from memory, not derived here). (6) has a = 1/2 for EXP3 and its kin, (5) has a = 1 for adversarial
 learners. A stochastic learner (UCB and its kin) is told losses that are not stochastic any more: **no guarantee**.
 (7) for ClippedOMD: with a floor of 1/(KT) a rate that falls costs at most ln(KT) times the rise of 1/rate, so that
 its regret is as with the last rate throughout, a = 1/2 (the argument of Kim & Yun 2025 for Algorithm 2).

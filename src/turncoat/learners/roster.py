@@ -30,6 +30,7 @@ from turncoat.learners.meta import Meta
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
+from turncoat.learners.stochastic_corral import StochasticCorral
 from turncoat.learners.switching_linear import SwitchingLinear
 from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
@@ -67,6 +68,7 @@ LEARNERS: dict[str, type[Learner]] = {
         Exp3R,
         Meta,
         Corral,
+        StochasticCorral,
     )
 }
 

@@ -86,6 +86,7 @@ ENTRIES: dict[str, Maker] = {
     "exp3.r": learners.Exp3R,
     "meta": learners.Meta,
     "corral": learners.Corral,
+    "stochastic-corral": learners.StochasticCorral,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
