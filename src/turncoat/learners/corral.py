@@ -20,10 +20,11 @@ The losses of (2) reach up to rho_j. What base j is told, and what (4) does to i
     gamma = 1/T, beta   g, beta
     B_i                 the rows of `herd`
 
-Guarantee: if the regret of base i under losses (2) is at most E[rho_i^a] R_i ("a-stable"), expected regret is of order
-M ln T/eta + T eta + 10 eta R_i² ln T  for a = 1/2 and, if eta ≤ 1/(40 R_i ln T),  M ln T/eta + T eta  plus that
-for a = 1; restarts cost a constant factor (all from memory, not derived here). (6) has a = 1/2 for EXP3 and its kin, (5) has a = 1 for adversarial
-learners. A stochastic learner (UCB and its kin) is told losses that are not stochastic any more: **no guarantee**.
+Guarantee: let the regret of base i under losses (2) be at most E[rho_i^a] R_i ("a-stable"). Expected regret is then of
+order  M ln T/eta + T eta + 10 eta R_i² ln T  for a = 1/2, and  M ln T/eta + T eta  for a = 1 if eta ≤ 1/(40 R_i ln T);
+restarts cost a constant factor. (The paper's, from memory; not derived here.) (6) has a = 1/2 for EXP3 and its kin, (5)
+has a = 1 for adversarial learners. A stochastic learner (UCB and its kin) is told losses that are not stochastic any
+more: **no guarantee**.
 (7) for ClippedOMD: with a floor of 1/(KT) a rate that falls costs at most ln(KT) times the rise of 1/rate, so that
 its regret is as with the last rate throughout, a = 1/2 (the argument of Kim & Yun 2025 for Algorithm 2).
 With the bases of the paper's grid and eta = sqrt(M/(KT)): S sqrt(KT) for every S at once, logarithms left out.
