@@ -196,7 +196,7 @@ class StochasticCorral(Keeper):
     facts = Facts(
         "needed",
         "S = 0 only",
-        "√(KT) or more, stochastic",
+        "none proven",
         "K",
         setting="stochastic",
         when="UCB-like learners are to be chosen among, and every round counts the same",
