@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import ask, borrow, is_game, jit_game, loss_of, mean_of, see, teach, tell
+from turncoat._jit import borrow, jit_game
+from turncoat._rules import ask, is_game, loss_of, mean_of, see, teach, tell
 from turncoat.environments.ball import BallSwitching, write_vector
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses

@@ -1,7 +1,7 @@
 """What every environment is: a game that compiled code can play, and a few ways to look at it.
 
-`game` is a NamedTuple. The kernels registered for its type (`turncoat._jit.register_environment`) say what an arm costs
-in a round: `loss_of`, `mean_of`, `planted_of`, `see`. Everything here is written once on top of them.
+`game` is a NamedTuple. The kernels registered for its type (`register_environment`) say what an arm costs in a round:
+`loss_of`, `mean_of`, `planted_of`, `see`. Everything here is written once on top of them.
 
 An oblivious adversary's losses are a pure function of round and arm. So a horizon of 1e9 needs no table, any round can
 be looked at again, and every learner meets the same losses. An adaptive one looks at the arms that were played and
@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import borrow, jit_game, loss_of, mean_of, planted_of
+from turncoat._jit import borrow, jit_game
+from turncoat._rules import loss_of, mean_of, planted_of
 from turncoat.environments.inputs import parse_played, parse_whole
 from turncoat.errors import OptionError
 from turncoat.types import Ints, Matrix, Vector

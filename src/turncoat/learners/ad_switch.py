@@ -46,7 +46,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_between
 from turncoat.learners.learner import Facts, Learner

@@ -35,7 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from turncoat import paper
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners.bases import Bases, view_bases
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of

@@ -38,7 +38,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.errors import OptionError
 from turncoat.learners import exp3s
 from turncoat.learners.blocks import N_MARKS, BlockLearner

@@ -33,7 +33,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners.beta import log_odds
 from turncoat.learners.fading import discount_for, grow_older, parse_discount, weight
 from turncoat.learners.flat import HEAD, clock_of, rng_of

@@ -43,7 +43,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.errors import OptionError
 from turncoat.learners.fading import SMALLEST_DISCOUNT, parse_discount
 from turncoat.learners.flat import HEAD, clock_of, rng_of

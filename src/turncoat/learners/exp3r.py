@@ -39,7 +39,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners import exp3
 from turncoat.learners.draw import exploring_ask, exploring_probability
 from turncoat.learners.exp3 import Exp3State

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from turncoat._jit import ask, borrow, jit, jit_rule, tell, view_of, write_probabilities
+from turncoat._jit import borrow, jit, jit_rule
+from turncoat._rules import ask, tell, view_of, write_probabilities
 from turncoat.learners.estimate import is_probability
 from turncoat.rng import N_WORDS
 from turncoat.types import Ints, Vector, Words

@@ -14,7 +14,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from turncoat._jit import borrow, jit, tell, view_of
+from turncoat._jit import borrow, jit
+from turncoat._rules import tell, view_of
 from turncoat.errors import LossTypeError, ObserveError
 from turncoat.learners.estimate import is_probability
 from turncoat.learners.flat import HEAD, Flat, flat

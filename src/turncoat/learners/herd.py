@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._jit import PACKAGE, ask, borrow, compiled_as, jit, jit_rule, probability_of, tell, view_of
+from turncoat._jit import PACKAGE, borrow, compiled_as, jit, jit_rule
+from turncoat._rules import ask, probability_of, tell, view_of
 from turncoat.rng import N_WORDS
 from turncoat.types import Vector, Words
 

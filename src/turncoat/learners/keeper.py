@@ -18,17 +18,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from turncoat._jit import (
-    ask,
-    borrow,
-    compiled_as,
-    jit,
-    jit_rule,
-    probability_of,
-    register_learner,
-    tell,
-    write_probabilities,
-)
+from turncoat._jit import borrow, compiled_as, jit, jit_rule
+from turncoat._rules import ask, probability_of, register_learner, tell, write_probabilities
 from turncoat.learners.estimate import is_probability
 from turncoat.learners.flat import HEAD, Flat, Served
 from turncoat.learners.herd import blocks_of, chance_of, kinds_of, row_of

@@ -21,7 +21,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import ask, borrow, jit, tell, view_of, write_probabilities
+from turncoat._jit import borrow, jit
+from turncoat._rules import ask, tell, view_of, write_probabilities
 from turncoat.errors import ArmsError, FeaturesError, StateError
 from turncoat.learners.flat import Flat, Served
 from turncoat.learners.inputs import is_whole, parse_positive, parse_propensity, unit_loss

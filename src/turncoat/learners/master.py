@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from turncoat import paper
-from turncoat._jit import ask, borrow, jit, jit_rule, tell, view_of, write_probabilities
+from turncoat._jit import borrow, jit, jit_rule
+from turncoat._rules import ask, tell, view_of, write_probabilities
 from turncoat.learners.bases import bases_size, distributions, draw, mixture, probability, start, update
 from turncoat.learners.estimate import is_probability
 from turncoat.learners.flat import HEAD, Flat, Served

@@ -32,7 +32,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from turncoat import paper
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.errors import TuningWarning
 from turncoat.learners.bases import Bases, view_bases
 from turncoat.learners.estimate import importance_weighted

@@ -32,8 +32,8 @@ Departures from the paper: UCB1's own ln n in (3), for which theory wants ln(T/d
 above; ties are broken at random (index.py). Rounds are counted in tells: a late tell counts for the copy that plays
 now, g is its present one, and a tell from before a restart is a sample of the present: to drop it, as other learners in
 blocks do, would lose nearly all rounds of the first blocks of 1, 2, 4, … wherever losses come late. Chance at a tell is
-by position (rng.py), so asks change nothing. Past the horizon blocks of the last length repeat. With replays = 0 and tests that
-cannot fire it is UCB1 begun anew after 1, 2, 4, … rounds.
+by position (rng.py), so asks change nothing. Past the horizon blocks of the last length repeat. With replays = 0 and
+tests that cannot fire it is UCB1 begun anew after 1, 2, 4, … rounds.
 Cost per round: O(K + log T); memory 2 K log2 T words.
 References: C.-Y. Wei, H. Luo, "Non-stationary reinforcement learning without prior knowledge: an optimal black-box
 approach", COLT 2021; A. Gerogiannis, Y.-H. Huang, V. V. Veeravalli, "Is prior-free black-box non-stationary
@@ -48,7 +48,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit, jit_rule, register_learner
+from turncoat._jit import jit, jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
 from turncoat.learners.inputs import parse_not_negative, parse_positive

@@ -37,7 +37,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.errors import OptionError, TuningWarning
 from turncoat.learners.exploration import forcing, turn
 from turncoat.learners.flat import HEAD, clock_of, rng_of

@@ -38,7 +38,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.errors import OptionError
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import INDICES, Index, IndexLearner, kl_index, largest, parse_exploration, ucb_index

@@ -28,7 +28,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
 from turncoat.learners.inputs import parse_positive

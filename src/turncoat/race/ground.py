@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._jit import borrow, jit_game, mean_of, planted_of
+from turncoat._jit import borrow, jit_game
+from turncoat._rules import mean_of, planted_of
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.race.checkpoints import blocks

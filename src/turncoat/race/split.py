@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from turncoat._jit import borrow, jit_game, loss_of
+from turncoat._jit import borrow, jit_game
+from turncoat._rules import loss_of
 from turncoat.environments import Environment
 from turncoat.errors import OptionError
 from turncoat.learners.bases import expected_loss
