@@ -53,3 +53,23 @@ def crowd(frames: Frames, n: int) -> Frames:
     place = pl.col("regret").rank("ordinal").over("environment").cast(pl.Int64)
     many["leaderboard"] = many["leaderboard"].with_columns(rank=place, rank_low=place, rank_high=place)
     return replace(frames, overall=None, **many)  # type: ignore[arg-type]
+
+
+def in_games(frames: Frames, n: int) -> Frames:
+    """The same race in n games: the first one there is, again and again under further names."""
+    first = frames.environments()[0]
+    many: dict[str, pl.DataFrame] = {}
+    for field in fields(frames):
+        frame = getattr(frames, field.name)
+        if isinstance(frame, pl.DataFrame) and "environment" in frame.columns:
+            again = frame.filter(pl.col("environment") == first).with_columns(
+                pl.lit([f"game {i}" for i in range(n)]).alias("environment")
+            )
+            many[field.name] = again.explode("environment")
+    return replace(frames, **many)  # type: ignore[arg-type]
+
+
+def stating(frames: Frames, settings: dict[str, str]) -> Frames:
+    """The same race, with what losses the learners are for; those not named say nothing."""
+    stated = pl.col("learner").replace_strict(settings, default="").alias("setting")
+    return replace(frames, leaderboard=frames.leaderboard.with_columns(stated), overall=None)

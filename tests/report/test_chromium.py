@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from tests.report.chromium import Chromium, find
-from tests.report.sample import crowd
+from tests.report.sample import crowd, in_games
 from turncoat.report import Frames, report
+from turncoat.report.page import MANY_GAMES
 
 PATH = find()
 READY = "document.body !== null && document.body.dataset.ready === 'yes'"
@@ -65,7 +66,7 @@ def test_the_rest_of_thirty_learners_is_one_click_away(frames: Frames, tmp_path:
     one = many.games.filter(pl.col("environment") == "flip/3")
     page = report(Frames(one, many.leaderboard, traces=many.traces), tmp_path)
     lines = "document.querySelectorAll('[data-figure=regret] .mark-line path').length"
-    shown = "[...document.querySelectorAll('#standings tbody tr')].filter(row => row.offsetHeight > 0).length"
+    shown = "[...document.querySelectorAll('.standings tbody tr')].filter(row => row.checkVisibility()).length"
     with Chromium(PATH or "") as browser:
         browser.open(page)
         browser.wait(READY)
@@ -73,6 +74,23 @@ def test_the_rest_of_thirty_learners_is_one_click_away(frames: Frames, tmp_path:
         browser.evaluate("document.getElementById('more').click()")
         browser.wait(f"{READY} && {lines} === 30")
         assert browser.evaluate(shown) == 30
+        assert browser.errors == [] and browser.requests == [page.as_uri()]
+
+
+def test_figures_of_many_games_are_drawn_when_they_are_opened(frames: Frames, tmp_path: Path) -> None:
+    many = in_games(frames, MANY_GAMES + 1)
+    page = report(Frames(many.games, many.leaderboard, traces=many.traces, times=many.times), tmp_path)
+    drawn = (
+        "[...document.querySelectorAll('.figure')].filter(f => f.querySelector('svg.marks')).map(f => f.dataset.figure)"
+    )
+    with Chromium(PATH or "") as browser:
+        browser.open(page)
+        browser.wait(READY)
+        assert browser.evaluate(drawn) == ["leaderboard", "time"]
+        browser.evaluate("document.querySelector('#regret details').open = true")
+        browser.wait(f"{READY} && {drawn}.includes('regret')")
+        assert browser.evaluate(drawn) == ["leaderboard", "regret", "time"]
+        assert browser.evaluate("document.querySelector('#regret svg.marks').clientHeight > 50")
         assert browser.errors == [] and browser.requests == [page.as_uri()]
 
 

@@ -354,3 +354,13 @@ def test_a_learner_named_like_a_theorem_does_not_lend_it_its_colour(frames: Fram
     datasets = next(spec["datasets"] for figure, spec in drawn.items() if figure.name == "frontier")
     named = [row["learner"] for rows in datasets.values() for row in rows if row.get("text") == "Theorem 1"]
     assert set(named) == {"", "Theorem 1"}
+
+
+def test_a_line_of_one_point_can_be_seen(frames: Frames, looks: dict[str, Look]) -> None:
+    """A game of a single round has one checkpoint, and its panel was empty."""
+    assert frames.traces is not None
+    one = Frames(frames.games, frames.leaderboard, traces=frames.traces.filter(pl.col("t") == 2000))
+    for traces, seen in ((one, True), (replace(one, traces=frames.traces), False)):
+        spec = next(spec for figure, spec in draw_all(traces, looks) if figure.name == "regret")
+        lines = [layer["mark"] for layer in layers(spec) if layer["mark"]["type"] == "line"]
+        assert len(lines) == 4 and all(bool(mark.get("point")) == seen for mark in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -17,6 +18,8 @@ from turncoat.report.over_time import regret_over_time
 from turncoat.report.panel import FOCUS, HOVER
 from turncoat.report.split import split
 from turncoat.report.standings import leaderboard, times
+
+NO_REMARKS: Mapping[str, str] = MappingProxyType({})
 
 Draw = Callable[[Frames, Mapping[str, Look]], alt.ConcatChart | None]
 
@@ -117,8 +120,10 @@ FIGURES = (
 )
 
 
-def draw_all(frames: Frames, looks: Mapping[str, Look]) -> list[tuple[Figure, dict[str, Any]]]:
-    """Every figure that there is something to draw in, as a Vega-Lite specification.
+def draw_all(
+    frames: Frames, looks: Mapping[str, Look], remarks: Mapping[str, str] = NO_REMARKS
+) -> list[tuple[Figure, dict[str, Any]]]:
+    """Every figure that there is something to draw in, as a Vega-Lite specification, with a remark above some.
 
     Altair checks every piece against its schema as it is made, which takes most of the time; here that is off, and the
     tests check the whole. It also refuses more than 5,000 rows, which a large race has of times.
@@ -128,6 +133,10 @@ def draw_all(frames: Frames, looks: Mapping[str, Look]) -> list[tuple[Figure, di
         for figure in FIGURES:
             chart = figure.draw(frames, looks) if frames.has(figure.needs) else None
             if chart is not None:
+                if figure.needs in remarks:
+                    chart = chart.properties(
+                        title=alt.TitleParams(remarks[figure.needs], fontWeight="normal", offset=14)
+                    )
                 spec = chart.properties(description=f"{figure.title}. {figure.reading}").to_dict(validate=False)
                 drawn.append((figure, {**spec, **FOCUS}))
     return drawn

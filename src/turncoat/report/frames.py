@@ -12,8 +12,9 @@
     split        environment, learner, seed, t, base, candidate, master_regret, base_regret
     bounds       environment, learner, seed, theorem, candidate, bound, master_bound, base_bound
     times        environment, learner, seed, ns_per_round
-    leaderboard  environment, learner, regret, low, high, rank, rank_low, rank_high, ns_per_round
-    overall      learner: all of them, best first
+    leaderboard  environment, learner, regret, low, high, rank, rank_low, rank_high, ns_per_round; and, if known,
+                 setting (of the learner, which is ranked among those that see the same)
+    overall      learner: all of them, best first; and, if known, mean_rank
 
 Only `games` and `leaderboard` must be there; a figure whose frame is missing or empty is left out. Further columns are
 welcome and ignored. Rounds t are counts of rounds played, so the last one is the horizon.
@@ -26,6 +27,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from turncoat.errors import TableError
+from turncoat.race import in_leagues
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,10 +95,19 @@ class Frames:
         return list(dict.fromkeys(self.games["environment"].to_list()))
 
     def learners(self) -> list[str]:
-        """The learners, best first: in the order of `overall`, or by their mean rank over the environments."""
+        """The learners, best first: in the order of `overall`, or by their mean rank, league by league."""
         if self.overall is not None:
             return list(self.overall["learner"])
         ranks: dict[str, list[float]] = {}
         for row in self.leaderboard.iter_rows(named=True):
             ranks.setdefault(row["learner"], []).append(float(row["rank"]))
-        return sorted(ranks, key=lambda learner: (sum(ranks[learner]) / len(ranks[learner]), learner))
+        best = sorted(ranks, key=lambda learner: (sum(ranks[learner]) / len(ranks[learner]), learner))
+        return [learner for league in in_leagues(best, self.settings()).values() for learner in league]
+
+    def settings(self) -> dict[str, str]:
+        """What losses each learner is for, as far as the leaderboard says."""
+        if "setting" not in self.leaderboard.columns:
+            return {}
+        return {
+            learner: setting or "" for learner, setting in self.leaderboard.select("learner", "setting").iter_rows()
+        }

@@ -1,43 +1,61 @@
 """How things look: every learner has one colour, dash and marker in all figures; paper may be white or black.
 
-Colours are those of Okabe & Ito ("Color universal design", 2008), which the colour-blind can tell apart, less black and
-yellow, which vanish on one of the two backgrounds, with a middle grey added. In black and white the dashes, the markers
-and the names at the ends of the lines do the work; text is never coloured.
+The first colours are those of Okabe & Ito ("Color universal design", 2008), which the colour-blind can tell apart,
+less black and yellow, which vanish on one of the two backgrounds, with a middle grey added. Five more make a dozen;
+some people take them for others. There, and in black and white, the dashes, the markers and the names at the ends of
+the lines do the work; text is never coloured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from turncoat.race import ENTRIES, FEW
+from turncoat.race import BANDIT, ENTRIES, FEW, league_of
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#808080")
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#808080"),
+    *("#8C564B", "#7F63B8", "#8FA31E", "#C2185B", "#17A2A2"),
+)
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (14, 4))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-FRONT = 12  # learners in front; the page shows the rest on request
+FRONT = 12  # learners of a league in front; the page shows the rest on request
 
 PLANTED = COLOURS[1]  # the planted path, on top of a map
 EMPTY, FULL = "#f2f2f2", "#08306b"  # a share of 0 and of 1
+
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 _KNOWN = {learner: place for place, learner in enumerate(dict.fromkeys([*FEW, *ENTRIES]))}
 
 
 class Look(NamedTuple):
-    """A learner's colour, dash and marker. 7 colours and 5 dashes make 35 pairs before one comes again."""
+    """A learner's colour, dash and marker: 12 colours and 5 dashes make 60 pairs before one comes again."""
 
     colour: str
     dash: tuple[int, ...]
     shape: str
+    league: str = ""  # of those that see more than one loss a round: written beside the name
 
 
-def looks_of(learners: list[str]) -> dict[str, Look]:
+def label(text: str, look: Look | None) -> str:
+    """What is written of a learner, with its league if it sees more than the others."""
+    return f"{text} ({look.league})" if look is not None and look.league else text
+
+
+def looks_of(learners: list[str], settings: Mapping[str, str] = NO_SETTINGS) -> dict[str, Look]:
     """A look for each learner, in this order. Those that race by default have the same one in every report."""
     places: dict[str, int] = {}
     for learner in sorted(learners, key=lambda learner: _KNOWN.get(learner, len(_KNOWN))):
         wished = _KNOWN.get(learner, 0)
         places[learner] = next(place for place in count(wished) if _is_free(place, set(places.values())))
-    return {learner: _look(places[learner]) for learner in learners}
+    leagues = {learner: league_of(settings.get(learner, "")) for learner in learners}
+    return {
+        learner: _look(places[learner])._replace(league="" if league == BANDIT else league)
+        for learner, league in leagues.items()
+    }
 
 
 def _is_free(place: int, taken: set[int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from turncoat.race import Result
+from turncoat.race.frames import frame
 from turncoat.report.frames import Frames
 
 
@@ -16,7 +17,7 @@ def frames_of(result: Result, title: str = "A race of bandits") -> Frames:
         traces=result.traces,
         frontier=result.frontier,
         growth=result.growth,
-        shares=result.shares,
+        shares=_shares(result),
         planted=_planted(result),
         trust=result.trust,
         split=result.split,
@@ -39,6 +40,13 @@ def _games(result: Result) -> pl.DataFrame:
     ]
     columns = {"environment": pl.String, "horizon": pl.Int64, "n_arms": pl.Int64, "n_switches": pl.Int64}
     return pl.DataFrame(rows, {**columns, "oblivious": pl.Boolean, "description": pl.String}, orient="row")
+
+
+def _shares(result: Result) -> pl.DataFrame:
+    """The shares of the first seed, which alone are drawn: those of all would fill the memory in a large race."""
+    longest = {at: both for at, both in result.finished().items() if at.horizon == result.names.horizon}
+    first = min((at.seed for at in longest), default=0)
+    return frame("shares", {at: both for at, both in longest.items() if at.seed == first})
 
 
 def _planted(result: Result) -> pl.DataFrame:

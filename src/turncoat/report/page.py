@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
@@ -19,9 +18,12 @@ import vl_convert
 
 from turncoat.report.figures import Figure
 from turncoat.report.frames import Frames
-from turncoat.report.looks import DARK, FRONT, LIGHT, Look
-from turncoat.report.standings import rank_words
+from turncoat.report.front import front
+from turncoat.report.looks import DARK, LIGHT, Look, label
+from turncoat.report.standings_table import standings
 from turncoat.report.write import vega_lite_version
+
+MANY_GAMES = 8  # more, and figures wait folded until somebody wants to see them
 
 Drawn = list[tuple[Figure, dict[str, Any]]]
 
@@ -40,15 +42,19 @@ def page(frames: Frames, looks: Mapping[str, Look], drawn: Drawn, everyone: Draw
     """The whole page as text. `everyone`: the figures with all learners, if `drawn` has only the best."""
     whole = {figure.name: spec for figure, spec in everyone}
     figures = {figure.name: {"front": spec, "all": whole.get(figure.name)} for figure, spec in drawn}
-    data = {"figures": figures, "light": LIGHT, "dark": DARK, "front": list(looks)[:FRONT]}
+    data = {"figures": figures, "light": LIGHT, "dark": DARK}
+    chosen, many = set(front(frames)), len(frames.environments()) > MANY_GAMES
     words = {
         "title": html.escape(frames.title),
         "raced": _raced(frames),
         "games": _games(frames),
-        "legend": "\n".join(_chip(learner, look, i >= FRONT) for i, (learner, look) in enumerate(looks.items())),
-        "more": _more(len(looks)),
-        "leaderboard": _table(frames, looks),
-        "figures": "\n".join(_section(figure) for figure, _ in drawn),
+        "open": "" if many else " open",
+        "legend": "\n".join(_chip(learner, looks, learner not in chosen) for learner in looks),
+        "more": _more(len(looks), len(chosen)),
+        "leaderboard": standings(frames, looks),
+        "figures": "\n".join(
+            _section(figure, folded=many and figure.needs not in ("leaderboard", "times")) for figure, _ in drawn
+        ),
         "about": "\n".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in frames.about.items()),
         "bundle": _code(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vega_lite_version())),
         "data": _json(data),
@@ -103,55 +109,34 @@ def _games(frames: Frames) -> str:
     return "\n".join(rows)
 
 
-def _chip(learner: str, look: Look, rest: bool) -> str:
+def _chip(learner: str, looks: Mapping[str, Look], rest: bool) -> str:
     """A learner in the legend: a piece of its line, its marker, its name."""
+    look = looks[learner]
     dash = " ".join(map(str, look.dash))
     line = f'<line x1="0" y1="7" x2="40" y2="7" stroke="{look.colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
     marker = f'<path d="{MARKERS[look.shape]}" transform="translate(20 7)" fill="{look.colour}"/>'
     swatch = f'<svg width="40" height="14" aria-hidden="true">{line}{marker}</svg>'
     name = html.escape(learner, quote=True)
+    words = html.escape(label(learner, look))
     kind = ' class="rest"' if rest else ""
-    return f'<button type="button" data-learner="{name}" aria-pressed="false"{kind}>{swatch}{name}</button>'
+    return f'<button type="button" data-learner="{name}" aria-pressed="false"{kind}>{swatch}{words}</button>'
 
 
-def _more(n: int) -> str:
-    if n <= FRONT:
+def _more(n: int, n_front: int) -> str:
+    if n <= n_front:
         return ""
     return (
-        f'<button type="button" id="more" aria-pressed="false" data-other="show the best {FRONT} only">'
-        f"show all {n} learners, not only the best {FRONT}</button>"
+        f'<button type="button" id="more" aria-pressed="false" data-other="show the best {n_front} only">'
+        f"show all {n} learners, not only the best {n_front}</button>"
     )
 
 
-def _table(frames: Frames, looks: Mapping[str, Look]) -> str:
-    """The leaderboard: a row for each learner, best first, a column for each environment."""
-    environments = frames.environments()
-    board = {(row["environment"], row["learner"]): row for row in frames.leaderboard.iter_rows(named=True)}
-    games = frames.leaderboard if frames.times is None else frames.times
-    took = dict(games.group_by("learner").agg(pl.col("ns_per_round").median()).iter_rows())
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in environments)
-    rows = []
-    for i, learner in enumerate(looks):
-        cells = "".join(f"<td>{_standing(board.get((name, learner)))}</td>" for name in environments)
-        ns = "–" if took.get(learner) is None else f"{took[learner]:,.0f}"
-        kind = ' class="rest"' if i >= FRONT else ""
-        rows.append(f'<tr{kind}><th scope="row">{html.escape(learner)}</th>{cells}<td>{ns}</td></tr>')
-    last = '<th scope="col">ns a round</th>'
-    return f'<thead><tr><th scope="col">learner</th>{head}{last}</tr></thead><tbody>{"".join(rows)}</tbody>'
-
-
-def _standing(row: dict[str, Any] | None) -> str:
-    """`1,234 ± 56`, and the rank below it."""
-    if row is None:
-        return "–"
-    half = math.nan if row["high"] is None or row["low"] is None else (row["high"] - row["low"]) / 2
-    interval = "" if math.isnan(half) else f" ± {half:,.0f}"
-    first = " class='best'" if row["rank"] == 1 else ""
-    return f"<span{first}>{row['regret']:,.0f}{interval}</span><small>rank {html.escape(rank_words(row))}</small>"
-
-
-def _section(figure: Figure) -> str:
-    return (
-        f'<section id="{figure.name}"><h2>{html.escape(figure.title)}</h2><p>{html.escape(figure.reading)}</p>'
-        f'<div class="figure" data-figure="{figure.name}"></div></section>'
-    )
+def _section(figure: Figure, *, folded: bool) -> str:
+    """A figure with its words; folded, it is drawn when its reader opens it."""
+    title, reading = html.escape(figure.title), f"<p>{html.escape(figure.reading)}</p>"
+    place = f'<div class="figure" data-figure="{figure.name}"></div>'
+    if folded:
+        inside = f"<details><summary><h2>{title}</h2></summary>{reading}{place}</details>"
+    else:
+        inside = f"<h2>{title}</h2>{reading}{place}"
+    return f'<section id="{figure.name}">{inside}</section>'

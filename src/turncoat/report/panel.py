@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from turncoat.report.axes import Axis, spread
-from turncoat.report.looks import Look
+from turncoat.report.looks import Look, label
 
 LABEL_GAP = 13  # pixels from one name to the next
 LABEL_EDGE = 6  # and from the ends of the panel
@@ -70,7 +70,7 @@ def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look],
     """Bands and lines of a frame from `over_seeds`, and a layer of tooltips.
 
     A log axis has no place for what is not positive: there a line leaves the panel at the bottom. Only then is it
-    clipped, because clipping makes PNGs slow.
+    clipped, because clipping makes PNGs slow. A line of one point would not be seen: there the point is drawn.
     """
     rounded = data.with_columns(pl.col("mean", "low", "high").round_sig_figs(5))
     below = up.low * 1e-2 if up.kind == "log" else up.low
@@ -82,7 +82,8 @@ def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look],
     band = base.mark_area(opacity=1).encode(
         x=x, y=up.y("bottom:Q"), y2="top:Q", color=colour, fillOpacity=faded(0.16, alt.FillOpacityValue)
     )
-    line = base.mark_line(clip=leaves, strokeWidth=1.8).encode(
+    alone: dict[str, Any] = {"point": {"filled": True, "size": 36}} if data[field].n_unique() == 1 else {}
+    line = base.mark_line(clip=leaves, strokeWidth=1.8, **alone).encode(
         x=x, y=up.y("at:Q"), color=colour, strokeDash=dash_of(looks), strokeOpacity=faded(1.0, alt.StrokeOpacityValue)
     )
     tips = [
@@ -126,9 +127,11 @@ def ends_of(data: pl.DataFrame, field: str, order: list[str]) -> list[End]:
 def names(ends: list[End], up: Axis, size: tuple[int, int], looks: Mapping[str, Look]) -> list[Any]:
     """Names to the right of the panel, none on another, each joined to the end of its line by a leader.
 
-    An end that is no learner's, such as a theorem's, gets a name without colour and marker.
+    An end that is no learner's, such as a theorem's, gets a name without colour and marker; that of a learner that sees
+    more than the others its league.
     """
     width, height = size
+    ends = [end._replace(text=label(end.text, looks.get(end.learner))) for end in ends]
     tips = [height - up.pixel(end.height, height) for end in ends]
     rows = [
         {"learner": end.learner, "text": end.text, "x": width, "x2": width + 16, "x3": width + 24}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from turncoat.report.axes import Axis, log_axis, symlog_axis
 from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
+from turncoat.report.looks import Look, label
 from turncoat.report.panel import Panel, colour_of, faded, hover, in_columns, shape_of, upright
 
 ROW = 19  # pixels
@@ -19,14 +20,25 @@ TIMES_WIDTH = 420
 
 
 def _rows(looks: Mapping[str, Look], *, named: bool) -> alt.Y:
-    """The learners, best at the top."""
-    axis = alt.Axis(labels=named, ticks=False, domain=False, grid=True, labelLimit=260, labelPadding=8)
+    """The learners, best at the top; those that see more stand below, with their league."""
+    words = {learner: label(learner, look) for learner, look in looks.items()}
+    said: dict[str, Any] = {}
+    if any(name != text for name, text in words.items()):
+        said["labelExpr"] = f"{json.dumps(words)}[datum.value]"
+    axis = alt.Axis(labels=named, ticks=False, domain=False, grid=True, labelLimit=260, labelPadding=8, **said)
     return alt.Y("learner:N", title=None, scale=alt.Scale(domain=list(looks)), axis=axis)
+
+
+def _present(looks: Mapping[str, Look], frame: pl.DataFrame) -> dict[str, Look]:
+    """The looks of those that are there."""
+    there = set(frame["learner"])
+    return {learner: look for learner, look in looks.items() if learner in there}
 
 
 def leaderboard(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
     """Regret and its interval for each learner, a panel for each environment; beside it the rank and its interval."""
     columns = min(4, len(frames.environments()))
+    looks = _present(looks, frames.leaderboard)
     panels: list[Panel] = []
     for environment in frames.environments():
         here = (pl.col("environment") == environment) & pl.col("learner").is_in(list(looks))
@@ -70,6 +82,7 @@ def times(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
     """Nanoseconds a round: every game a tick, the median a marker with its number."""
     assert frames.times is not None
     data = frames.times.filter(pl.col("learner").is_in(list(looks)))
+    looks = _present(looks, data)
     value = pl.col("ns_per_round")
     medians = data.group_by("learner").agg(value.median()).sort("learner")
     across: Axis = log_axis("nanoseconds a round", data["ns_per_round"].to_list())

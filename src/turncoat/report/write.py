@@ -9,7 +9,7 @@ from turncoat.errors import RaceError
 from turncoat.packages import needed
 from turncoat.race.files import write_whole
 from turncoat.report.frames import Frames
-from turncoat.report.looks import FRONT, LIGHT, looks_of
+from turncoat.report.looks import LIGHT, looks_of
 from turncoat.report.settle import settled_pdf, settled_svg
 
 PACKAGES = ("polars", "altair", "vl_convert")
@@ -25,12 +25,13 @@ def report(frames: Frames, folder: str | os.PathLike[str]) -> Path:
     for package in PACKAGES:
         needed(package, "a report")
     from turncoat.report.figures import FIGURES, draw_all, still
+    from turncoat.report.front import front, in_front, remarks, with_everyone
     from turncoat.report.page import page
 
-    looks = looks_of(frames.learners())
-    front = dict(list(looks.items())[:FRONT])
-    drawn = draw_all(frames, front)
-    everyone = draw_all(frames, looks) if len(looks) > len(front) else []
+    looks = looks_of(frames.learners(), frames.settings())
+    crowded = len(front(frames)) < len(looks)
+    drawn = draw_all(in_front(frames), looks, remarks(frames)) if crowded else draw_all(frames, looks)
+    everyone = draw_all(with_everyone(frames), looks) if crowded else []
     home = Path(folder)
     try:
         (home / "figures").mkdir(parents=True, exist_ok=True)
