@@ -15,7 +15,7 @@ from tests.race.makers import LEARNERS, Broken, FollowTheLeader
 from turncoat.environments import Environment, Piecewise, Table, scenario
 from turncoat.errors import LossError, OptionError, TableError, TuningWarning
 from turncoat.race import Progress, statistics
-from turncoat.race.plan import CellAt
+from turncoat.race.plan import CellAt, Plan
 
 T = 600
 FRAMES = ("traces", "frontier", "shares", "trust", "split", "bounds")
@@ -156,6 +156,12 @@ def test_environments_come_in_many_ways() -> None:
     assert named.traces["loss"].to_list() == listed.traces["loss"].to_list()
     alone = tc.race({"exp3": tc.Exp3}, tables[0], T, seeds=1)
     assert alone.traces["loss"].to_list() == listed.traces.filter(environment="table")["loss"].to_list()
+
+
+@pytest.mark.parametrize(("horizon", "read"), [(np.array(50), [50]), (np.array([1e3, 20]), [20, 1000]), (1e3, [1000])])
+def test_horizons_may_come_from_numpy(horizon: Any, read: list[int]) -> None:
+    """An array of no dimensions was a bare TypeError."""
+    assert Plan({"uniform": tc.Uniform}, ["flip/3"], horizon, 1, 0, None).horizons == read
 
 
 def test_several_horizons_are_as_many_games() -> None:

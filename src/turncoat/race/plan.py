@@ -199,6 +199,7 @@ class Plan:
 
 def _parse_horizons(horizon: Any) -> list[int]:
     """One horizon or several, in rising order."""
+    horizon = horizon.tolist() if isinstance(horizon, np.ndarray) else horizon  # one of no dimensions has no items
     several = list(horizon) if isinstance(horizon, Iterable) and not isinstance(horizon, str) else [horizon]
     several = [int(one) if isinstance(one, float) and one.is_integer() else one for one in several]  # 1e6
     if not several:
