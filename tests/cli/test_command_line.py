@@ -132,10 +132,10 @@ def test_race_prints_a_leaderboard(columns: int, tmp_path: Path) -> None:
 
 def test_a_wide_screen_has_one_table_and_a_narrow_one_more(raced: tuple[Path, dict[str, Any]]) -> None:
     result = tc.Result.load(raced[0])
-    assert [len(boards(result, width)) for width in (200, 50, 10)] == [1, 2, 4]
+    assert [len(boards(result, width).tables) for width in (200, 50, 10)] == [1, 2, 4]
     for width in range(40, 90):
         console = Console(file=io.StringIO(), width=width)
-        for table in boards(result, width):
+        for table in boards(result, width).tables:
             console.print(table)
         assert "…" not in console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -222,7 +222,10 @@ BAD = [
     (["race", "--split", "--horizon", "1e7"], "accepted are up to 1000000 rounds with split"),
     (["race", "--folder", "/dev/null/here"], "'/dev/null/here' cannot be used"),
     (["race", "--colour", "red"], "--colour"),
-    (["race", "now"], "now"),
+    (["race", "now"], "extra argument (now)"),
+    (["race", "quick"], "extra argument (quick); did you mean --suite 'quick'?"),
+    (["race", "flip/3"], "did you mean --environment 'flip/3'?"),
+    (["race", "exp3.s, told S"], "did you mean --learner 'exp3.s, told S'?"),
     (["report"], "FOLDER"),
     (["report", "/dev/null"], "'/dev/null' holds no race"),
     (["rase"], "'rase'"),

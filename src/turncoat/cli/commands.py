@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,29 @@ class Plainly(click.Group):
             raise click.ClickException(str(problem)) from problem
 
 
+class Hinting(click.Command):
+    """A command without arguments that says which option a stray word belongs to."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed."""
+        try:
+            return super().parse_args(context, args)
+        except click.UsageError as problem:
+            stray = re.match(r"Got unexpected extra arguments? \((.*)\)", problem.message)
+            if stray is None:
+                raise
+            raise click.UsageError(f"{problem.message}{_hint(stray[1])}", context) from problem
+
+
+def _hint(word: str) -> str:
+    """Which option takes this word, if it names anything."""
+    from turncoat.environments import SCENARIOS, SUITES
+    from turncoat.race import ENTRIES
+
+    options: dict[str, Collection[str]] = {"--suite": SUITES, "--environment": SCENARIOS, "--learner": ENTRIES}
+    return next((f"; did you mean {option} {word!r}?" for option, names in options.items() if word in names), "")
+
+
 @click.group(cls=Plainly, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="turncoat")
 def turncoat() -> None:
@@ -51,7 +76,7 @@ def turncoat() -> None:
     """
 
 
-@turncoat.command()
+@turncoat.command(cls=Hinting)
 @click.option("--suite", "suite_name", default="quick", show_default=True, help="A set of games: see `turncoat list`.")
 @click.option(
     "-e",
@@ -84,6 +109,7 @@ def turncoat() -> None:
 @options.workers
 @click.option("--split", is_flag=True, help="Say where the masters' regret came from: T up to 1e6, twice the time.")
 @click.option("--report/--no-report", default=True, show_default=True, help="Draw report.html and its figures.")
+@options.everyone
 @options.as_json
 def race(**words: Any) -> None:
     """Race learners over games whose best arm changes.
@@ -136,11 +162,12 @@ turncoat.add_command(regret)
 @turncoat.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--to", type=click.Path(path_type=Path), show_default="FOLDER", help="Where report.html and figures go.")
-def report(folder: Path, to: Path | None) -> None:
+@options.everyone
+def report(folder: Path, to: Path | None, everyone: bool) -> None:
     """Draw the report of a saved race again.
 
     FOLDER is that of a race, finished or not. Its leaderboard is printed too.
     """
     from turncoat.cli.report import run_report
 
-    run_report(folder, to or folder)
+    run_report(folder, to or folder, everyone=everyone)

@@ -112,5 +112,5 @@ class _Screen:
         self.bars.update(self.compiling, visible=False)
         self.bars.update(self.racing, visible=True, completed=now.done, total=now.total, pace=pace(now))
         if now.done == now.total or time.monotonic() - self.drawn > BOARD_SECONDS:
-            self.board = boards(now.result, self.console.width)[0]
+            self.board = boards(now.result, self.console.width).tables[0]
             self.drawn = time.monotonic()

@@ -27,3 +27,6 @@ seed = number("--seed", "One seed, one result.", default=0)
 engine = click.option("--engine", default="threads", show_default=True, help="threads, processes or dask://host:port.")
 workers = number("--workers", "Threads or processes.", least=1, default="one a core")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress goes to stderr.")
+everyone = click.option(
+    "--all", "everyone", is_flag=True, help="Print every learner and game, not the best dozen only."
+)

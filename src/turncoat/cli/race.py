@@ -15,17 +15,24 @@ from turncoat.cli.live import watched_race
 from turncoat.cli.numbers import counted
 from turncoat.cli.screen import screen
 from turncoat.environments import suite
-from turncoat.race import ENTRIES, FEW, Result, entry
+from turncoat.race import ENTRIES, FEW, Result, entry, in_leagues
 
 REGRET = (
     "regret: expected loss above the planted path's (in a table or against an adversary: loss above the best path's), "
     "with a 95 % interval over seeds; less is better, * is least"
 )
+SEERS = "below, by what they see, stand learners that see more than one loss a round: they are ranked among themselves"
 RANK = "mean rank: the place taken in a single game, averaged over all of them"
 
 
 def run_race(
-    suite_name: str, environments: tuple[str, ...], learners: tuple[str, ...], as_json: bool, report: bool, **words: Any
+    suite_name: str,
+    environments: tuple[str, ...],
+    learners: tuple[str, ...],
+    as_json: bool,
+    report: bool,
+    everyone: bool,
+    **words: Any,
 ) -> None:
     """Race, print the leaderboard and write the report."""
     began = time.perf_counter()
@@ -36,7 +43,7 @@ def run_race(
     for note in notes:
         console.print(f"note: {note}", style="yellow")
     if not as_json:
-        show_result(console, result)
+        show_result(console, result, everyone=everyone)
     page = write_report(console, result, words["folder"]) if report else None
     if as_json:
         print(json.dumps(summary(result, words["folder"], page), allow_nan=False))
@@ -55,17 +62,22 @@ def write_report(console: Console, result: Result, folder: Path) -> Path:
     return result.report(folder)
 
 
-def show_result(console: Console, result: Result) -> None:
-    """Print the leaderboard, and what its numbers mean."""
+def show_result(console: Console, result: Result, *, everyone: bool = False) -> None:
+    """Print the leaderboard, of everyone or of the best, and what its numbers mean."""
     names = result.names
     who, seeds = counted(len(names.learners), "learner"), counted(names.seeds, "seed")
     shorter = ", ".join(f"{horizon:,}" for horizon in names.horizons[:-1])
     also = f" (and {shorter} for growth)" if shorter else ""
     console.print()
     console.print(f"{who}, {counted(names.horizon, 'round')}{also}, {seeds}", style="bold")
-    for table in boards(result, console.width):
+    board = boards(result, console.width, everyone=everyone)
+    for table in board.tables:
         console.print(table)
         console.print()
+    if board.n_left_out:
+        console.print(f"… and {board.n_left_out} more: --all prints everyone, as does the report", style="bold")
+    if len(in_leagues(names.learners, names.settings)) > 1:
+        console.print(SEERS)
     console.print(RANK)
     console.print(REGRET)
 

@@ -10,7 +10,7 @@ from turncoat.errors import RaceError
 from turncoat.race import Result
 
 
-def run_report(folder: Path, to: Path) -> None:
+def run_report(folder: Path, to: Path, *, everyone: bool) -> None:
     """Print and draw what is there."""
     console = screen()
     result = Result.load(folder)
@@ -18,7 +18,7 @@ def run_report(folder: Path, to: Path) -> None:
     if not result.leaderboard().height:
         raise RaceError(f"the race in {str(folder)!r} has no finished game; race again with the same folder to go on")
     page = write_report(console, result, to)
-    show_result(console, result)
+    show_result(console, result, everyone=everyone)
     if n_missing:
         console.print(
             f"{n_missing:,} of {n:,} games are missing: race again with the same folder to go on", style="yellow"
