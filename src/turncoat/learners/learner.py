@@ -66,9 +66,9 @@ class Facts(NamedTuple):
     switches: str  # is S needed?
     bound: str  # on expected regret, logarithms left out
     cost: str  # per round
-    setting: str = ""  # what losses it is for, one of SETTINGS
-    when: str = ""  # to use it, in one short line
-    when_not: str = ""  # and when to take another, and which
+    setting: str  # what losses it is for, one of SETTINGS
+    when: str  # to use it, in one short line
+    when_not: str  # and when to take another, and which
 
 
 class Learner:
