@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from turncoat.bounds import Bound, theorem_1, theorem_2
     from turncoat.errors import HorizonError, HorizonWarning, TuningWarning, TurncoatError, TurncoatWarning
     from turncoat.learners import (
+        CBCE,
         KLUCB,
+        SAOL,
         UCB1,
         AdaptiveMasterBase,
         AdSwitch,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         Exp3R,
         Exp3S,
         Exp3SIX,
+        FixedShare,
         FullInformationLearner,
         GLRklUCB,
         Hedge,
@@ -71,10 +74,11 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit ClippedOMD Corral DLinUCB DiscountedThompson "
-    "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FullInformationLearner GLRklUCB Hedge KLUCB "
-    "Learner LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SlidingWindowUCB "
-    "StochasticCorral SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform restore",
+    "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit CBCE ClippedOMD Corral DLinUCB DiscountedThompson "
+    "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FixedShare FullInformationLearner GLRklUCB "
+    "Hedge KLUCB Learner LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
+    "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform "
+    "restore",
     "play": "play play_points",
     "race": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
@@ -87,6 +91,7 @@ __all__ = [
     "AdaptiveMasterBase",
     "BanditOverBandit",
     "Bound",
+    "CBCE",
     "ClippedOMD",
     "DLinUCB",
     "Corral",
@@ -99,6 +104,7 @@ __all__ = [
     "Exp3R",
     "Exp3S",
     "Exp3SIX",
+    "FixedShare",
     "FullInformationLearner",
     "GLRklUCB",
     "Hedge",
@@ -112,6 +118,7 @@ __all__ = [
     "MonitoredUCB",
     "RestartedExp3",
     "Result",
+    "SAOL",
     "TsallisINF",
     "SlidingWindowUCB",
     "SwitchingLinear",

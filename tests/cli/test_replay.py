@@ -26,7 +26,9 @@ def test_totals_are_those_of_the_games(tmp_path: Path) -> None:
     """The same learners, made by hand with the streams of the race and played over the same scaled table."""
     values = changing(200)
     csv, _ = write_both(tmp_path, values, NAMES)
-    found = printed_json("replay", csv, *QUICK, "--range", "0", "100", "--seed", "5", "--max-switches", "3")
+    seeing = ["--learner", "hedge, sees all"]  # the whole row
+    found = printed_json("replay", csv, *QUICK, *seeing, "--range", "0", "100", "--seed", "5", "--max-switches", "3")
+    assert found["learners"][0]["learner"] == seeing[1]
     for learner in found["learners"]:
         totals = []
         for i in range(2):

@@ -101,12 +101,21 @@ EXPLORING: list[tuple[str, Maker]] = [
 ]
 
 # They are told the losses of all arms: see `as_told` below.
-SEEING_ALL: list[tuple[str, Maker]] = [
+SEEING_ALL_ANYTIME: list[tuple[str, Maker]] = [
     ("hedge", tc.Hedge),
     ("hedge-anytime", partial(_anytime, tc.Hedge)),
+    ("saol", tc.SAOL),
+    ("cbce", tc.CBCE),
+    ("cbce-anytime", partial(_anytime, tc.CBCE)),
 ]
-ANYTIME += SEEING_ALL[:2]
-HORIZON_FREE += SEEING_ALL[1:2]
+SEEING_ALL_TUNED: list[tuple[str, Maker]] = [
+    ("fixed-share", tc.FixedShare),
+    ("fixed-share-told", partial(_told, tc.FixedShare)),
+]
+SEEING_ALL = [*SEEING_ALL_ANYTIME, *SEEING_ALL_TUNED]
+BETTING = [(name, make) for name, make in SEEING_ALL if name.startswith("cbce")]  # arms they bet nothing on never come
+ANYTIME += SEEING_ALL_ANYTIME
+HORIZON_FREE += [(name, make) for name, make in SEEING_ALL if name.endswith("-anytime")]
 
 # And these play the largest index of one of several copies, which begin anew at random.
 RESTARTING: list[tuple[str, Maker]] = [
@@ -142,6 +151,7 @@ MAKERS: list[tuple[str, Maker]] = [
     ("exp3.r", partial(tc.Exp3R, gap=0.5, delta=0.5)),
     *EVICTING,
     *CORRALS,
+    *SEEING_ALL_TUNED,
 ]
 
 # They cannot say their probabilities. Tests that do not ask for them run with these too.
@@ -165,7 +175,11 @@ TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HO
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
 RANDOMISED = [  # every arm may come
-    one for one in MAKERS if one not in [*INDEXED, *EXPLORING, *RESTARTING, *EVICTING, CORRALS[-1]]
+    one
+    for one in MAKERS
+    if one not in [*INDEXED, *EXPLORING, *RESTARTING, *EVICTING, CORRALS[-1]](name, make)
+    for name, make in MAKERS
+    if (name, make) not in INDEXED + EXPLORING + BETTING
 ]
 
 

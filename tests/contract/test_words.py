@@ -54,6 +54,7 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     *((tc.Exp3R, "exploration", value) for value in (-0.1, 1001, math.nan, "1", None, True)),
     *((tc.StochasticCorral, "n_snapshots", value) for value in (0, -1, 1.5, 10_001, math.nan, "3", True)),
     *((tc.Corral, "rate", value) for value in (0, -0.1, 1.5, math.nan, "0.1", True)),
+    (tc.FixedShare, "n_switches", 100),
 ]
 
 

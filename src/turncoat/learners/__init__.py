@@ -7,6 +7,7 @@ from turncoat._rules import register_learner
 from turncoat.learners.ad_switch import AdSwitch
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.bandit_over_bandit import BanditOverBandit
+from turncoat.learners.cbce import CBCE
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.corral import Corral
 from turncoat.learners.discounted_thompson import DiscountedThompson
@@ -18,6 +19,7 @@ from turncoat.learners.exp3p import Exp3P
 from turncoat.learners.exp3r import Exp3R
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
+from turncoat.learners.fixed_share import FixedShare
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.full_information import FullInformationLearner
 from turncoat.learners.glr_kl_ucb import GLRklUCB
@@ -31,6 +33,7 @@ from turncoat.learners.meta import Meta
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
 from turncoat.learners.roster import LEARNERS, restore
+from turncoat.learners.saol import SAOL
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
 from turncoat.learners.stochastic_corral import StochasticCorral
 from turncoat.learners.switching_linear import SwitchingLinear
@@ -40,10 +43,12 @@ from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
 
 __all__ = [
+    "CBCE",
     "HEAD",
     "KLUCB",
     "LEARNERS",
     "SETTINGS",
+    "SAOL",
     "UCB1",
     "AdSwitch",
     "AdaptiveMasterBase",
@@ -59,6 +64,7 @@ __all__ = [
     "Exp3R",
     "Exp3S",
     "Exp3SIX",
+    "FixedShare",
     "FullInformationLearner",
     "Facts",
     "GLRklUCB",

@@ -118,6 +118,7 @@ class Hedge(FullInformationLearner):
         when_not="the best arm changes: fixed-share or cbce; only one loss is seen: exp3",
     )
     state_type = HedgeState
+    signed = ("scores",)
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from turncoat.errors import StateError, TurncoatError
 from turncoat.learners.ad_switch import AdSwitch
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
 from turncoat.learners.bandit_over_bandit import BanditOverBandit
+from turncoat.learners.cbce import CBCE
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.corral import Corral
 from turncoat.learners.discounted_thompson import DiscountedThompson
@@ -20,6 +21,7 @@ from turncoat.learners.exp3p import Exp3P
 from turncoat.learners.exp3r import Exp3R
 from turncoat.learners.exp3s import Exp3S
 from turncoat.learners.exp3six import Exp3SIX
+from turncoat.learners.fixed_share import FixedShare
 from turncoat.learners.glr_kl_ucb import GLRklUCB
 from turncoat.learners.hedge import Hedge
 from turncoat.learners.kl_ucb import KLUCB
@@ -29,6 +31,7 @@ from turncoat.learners.master_ucb import MasterUCB
 from turncoat.learners.meta import Meta
 from turncoat.learners.monitored_ucb import MonitoredUCB
 from turncoat.learners.restarted_exp3 import RestartedExp3
+from turncoat.learners.saol import SAOL
 from turncoat.learners.sliding_window_ucb import SlidingWindowUCB
 from turncoat.learners.stochastic_corral import StochasticCorral
 from turncoat.learners.switching_linear import SwitchingLinear
@@ -69,6 +72,9 @@ LEARNERS: dict[str, type[Learner]] = {
         Meta,
         Corral,
         StochasticCorral,
+        FixedShare,
+        SAOL,
+        CBCE,
     )
 }
 

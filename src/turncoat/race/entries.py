@@ -87,6 +87,9 @@ ENTRIES: dict[str, Maker] = {
     "meta": learners.Meta,
     "corral": learners.Corral,
     "stochastic-corral": learners.StochasticCorral,
+    "fixed-share, sees all, told S": told(learners.FixedShare),
+    "saol, sees all": learners.SAOL,
+    "cbce, sees all": learners.CBCE,
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
