@@ -174,13 +174,8 @@ CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEED
 TAKES_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in HORIZON_FREE]
 TUNED_BY_HORIZON = [(name, make) for name, make in TAKES_HORIZON if (name, make) not in [*UNTUNED, *INDEXED_ANYTIME]]
 NEEDS_HORIZON = [(name, make) for name, make in MAKERS if (name, make) not in ANYTIME]
-RANDOMISED = [  # every arm may come
-    one
-    for one in MAKERS
-    if one not in [*INDEXED, *EXPLORING, *RESTARTING, *EVICTING, CORRALS[-1]](name, make)
-    for name, make in MAKERS
-    if (name, make) not in INDEXED + EXPLORING + BETTING
-]
+NOT_RANDOMISED = [*INDEXED, *EXPLORING, *RESTARTING, *EVICTING, *BETTING, CORRALS[-1]]
+RANDOMISED = [one for one in MAKERS if one not in NOT_RANDOMISED]  # every arm may come
 
 
 def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:

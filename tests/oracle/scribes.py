@@ -50,7 +50,7 @@ class Scribe(tc.Learner):
     """Fed losses in [0, 1], and restarted."""
 
     name = "scribe"
-    facts = Facts("unused", "unused", "none", "1")
+    facts = Facts("unused", "unused", "none", "1", "adversarial", "in tests", "elsewhere")
     state_type = ScribeState
 
     def __init__(

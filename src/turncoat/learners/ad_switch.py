@@ -317,7 +317,7 @@ class AdSwitch(Learner):
     """
 
     name = "ad-switch"
-    facts = Facts("needed", "unknown", "√(SKT), stochastic", "K log t", setting="stochastic", when=WHEN, when_not=NOT)
+    facts = Facts("needed", "unknown", "√(SKT)", "K log t", setting="stochastic", when=WHEN, when_not=NOT)
     options = ("confidence", "elimination", "precision", "exploration")
     state_type = AdSwitchState
     uses_propensity = False

@@ -167,12 +167,12 @@ class BanditOverBandit(BlockLearner):
     name = "bob"
     facts = Facts(
         "needed",
-        "no",
+        "unknown",
         "√(SKT) + K^¼·T^¾",
         "log K",
         setting="adversarial",
         when="to compare with: the classic way to do without S",
-        when_not="to win: even in 1e7 rounds its blocks are too short; take AdaptiveMasterBase",
+        when_not="to win: even in 1e7 rounds its blocks are too short; adaptive-master-base",
     )
     options = ("block",)
     state_type = BanditOverBanditState

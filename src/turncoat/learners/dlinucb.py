@@ -173,11 +173,11 @@ class DLinUCB(LinearLearner):
     facts = Facts(
         "needed",
         "wanted",
-        "d^⅔ S^⅓ T^⅔, stochastic",
+        "d^⅔ S^⅓ T^⅔",
         "d³ + Kd²",
         setting="linear",
         when="many arms described by few numbers, and what makes an arm good changes abruptly",
-        when_not="rewards that are not linear in the features; few arms without features: DiscountedUCB",
+        when_not="rewards are not linear in the features, or arms are few and have none: discounted-ucb",
     )
     options = ("n_switches", "discount", "feature_norm", "parameter_norm", "regularisation", "exploration")
     state_type = DLinUCBState

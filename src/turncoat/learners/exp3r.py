@@ -153,12 +153,12 @@ class Exp3R(Learner):
     name = "exp3.r"
     facts = Facts(
         "needed",
-        "no",
+        "unknown",
         "none, as tuned",
         "log K",
         setting="adversarial",
         when="to compare with: the classic change detector over EXP3",
-        when_not="to win: it is slow to notice; take GLRklUCB or AdaptiveMasterBase",
+        when_not="to win: it is slow to notice; glr-kl-ucb, or adaptive-master-base",
     )
     options = ("gap", "delta", "exploration")
     state_type = Exp3RState

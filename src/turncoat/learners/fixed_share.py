@@ -33,7 +33,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.full_information import FullInformationLearner
 from turncoat.learners.hedge import ask, learn, probability

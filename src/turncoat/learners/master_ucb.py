@@ -219,12 +219,12 @@ class MasterUCB(IndexLearner):
     name = "master-ucb"
     facts = Facts(
         "needed",
-        "unused",
+        "unknown",
         "√(SKT)",
         "K + log T",
         setting="stochastic",
         when="changes of unknown number and size; with practical constants (see its page)",
-        when_not="with the theorem's constants: they are inert below 1e8 rounds an arm",
+        when_not="in practice: glr-kl-ucb; the theorem's constants are inert below 1e8 rounds an arm",
     )
     options = ("scale", "exploration", "replays")
     state_type = MasterUCBState

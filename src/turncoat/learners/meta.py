@@ -243,12 +243,12 @@ class Meta(Learner):
     name = "meta"
     facts = Facts(
         "needed",
-        "unused",
-        "√(SKT), significant shifts only",
+        "unknown",
+        "√(SKT)",
         "K log T",
         setting="stochastic",
         when="to compare with what theory has best for changes nobody counted",
-        when_not="to win: it plays all arms it has not excluded alike; GLRklUCB did far better",
+        when_not="to win: it plays all arms it has not excluded alike; glr-kl-ucb did far better",
     )
     options = ("eviction", "replays")
     state_type = MetaState

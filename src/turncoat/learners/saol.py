@@ -33,7 +33,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from turncoat._jit import jit_rule, register_learner
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
 from turncoat.learners import covering
 from turncoat.learners.covering import blend, expected, first_round, n_levels, n_live, smallest_loss
 from turncoat.learners.flat import HEAD, clock_of, rng_of

@@ -224,7 +224,7 @@ class SwitchingLinear(Learner):
         "d³ + Hd²",
         setting="linear",
         when="any point of a ball can be played, and losses are linear in it and may be adversarial",
-        when_not="arms are finitely many: DLinUCB with features, AdaptiveMasterBase without",
+        when_not="arms are finitely many: dlinucb with features, adaptive-master-base without",
     )
     options = ("n_switches",)
     state_type = SwitchingLinearState
