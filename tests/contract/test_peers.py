@@ -43,7 +43,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import EVERYONE, Maker, each, everyone
+from tests.contract.makers import EVERYONE, Maker, each, everyone, tell_row
 from turncoat.environments import Environment, scenario
 from turncoat.mirror.log_barrier import step_one_hot
 from turncoat.types import Matrix, Vector
@@ -87,7 +87,7 @@ def plays_of_the_better_arm(rule: Any, n_rounds: int) -> float:
     n = 0
     for t in range(n_rounds):
         drawn = rule.ask()
-        rule.tell(drawn, loss=BETTER[drawn.index])
+        tell_row(rule, drawn, BETTER)
         n += t >= n_rounds // 2 and drawn.index == 0
     return n / (n_rounds - n_rounds // 2)
 
