@@ -31,6 +31,7 @@ COUNTERPARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "exp3.s, told S": ("Exp3S", {"max_nb_random_events": N_SWITCHES + 1}),
     "exp3.r": ("Exp3R", {}),
     "tsallis-inf": ("TsallisInf", {}),
+    "corral": ("CORRAL", {"children": ["Exp3"] * 13}),
     "ad-switch": ("AdSwitchNew", {}),
     "ucb1": ("UCB", {}),
     "kl-ucb": ("klUCB", {}),
@@ -44,7 +45,7 @@ COUNTERPARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "discounted-thompson, told S": ("DiscountedThompson", {}),
     "hedge, sees all": ("Hedge", {}),
 }
-WANT_HORIZON = ("Exp3S", "Exp3R", "AdSwitchNew", "BernoulliGLR_IndexPolicy", "Monitored_IndexPolicy")
+WANT_HORIZON = ("Exp3S", "Exp3R", "CORRAL", "AdSwitchNew", "BernoulliGLR_IndexPolicy", "Monitored_IndexPolicy")
 
 
 def make(name: str, horizon: int) -> Any:
