@@ -48,7 +48,7 @@ CORRALS: list[tuple[str, Maker]] = [
     ("corral", tc.Corral),
     (
         "corral-mixed",  # fed in all three ways; one kind comes back
-        partial(tc.Corral, bases=[tc.Exp3S, partial(tc.ClippedOMD, n_switches=0), "ucb1", tc.Exp3, tc.Exp3S], rate=0.3),
+        partial(tc.Corral, bases=[tc.Exp3, partial(tc.ClippedOMD, n_switches=0), "ucb1", tc.Exp3], rate=0.3),
     ),
     ("stochastic-corral", partial(tc.StochasticCorral, n_snapshots=3, rate=0.3)),  # of rules that play an index
 ]
