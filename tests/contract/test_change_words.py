@@ -33,7 +33,13 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     *((tc.MasterUCB, "scale", value) for value in (0, -1, 1001, math.nan, "1", None, True)),
     *((tc.MasterUCB, "replays", value) for value in (-0.1, 1.5, math.nan, "1", None, True)),
     *((tc.MasterUCB, "exploration", value) for value in (0, 1001, math.nan, "1", None, True)),
+    *((tc.Exp3R, "gap", value) for value in (1e-7, 1e-200, 5e-324)),
 ]
+
+
+@pytest.mark.jit_off
+def test_the_smallest_gap_and_delta_want_many_samples_and_no_more() -> None:
+    assert tc.Exp3R(2, 100, gap=1e-6, delta=5e-324).n_wanted == pytest.approx(2e12 * 744.44, rel=1e-4)
 
 
 @pytest.mark.jit_off

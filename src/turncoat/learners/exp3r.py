@@ -45,7 +45,7 @@ from turncoat.learners import exp3
 from turncoat.learners.draw import exploring_ask, exploring_probability
 from turncoat.learners.exp3 import Exp3State
 from turncoat.learners.flat import HEAD, clock_of, rng_of
-from turncoat.learners.inputs import parse_not_negative, parse_positive
+from turncoat.learners.inputs import parse_between, parse_not_negative, parse_positive
 from turncoat.learners.learner import Facts, Learner
 from turncoat.mirror.softmax import smallest
 from turncoat.mirror.tree import fill, tree_size
@@ -53,6 +53,7 @@ from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 MOST_SCALE = 1000.0
+SMALLEST_GAP = 1e-6  # with less, no game is long enough for one test
 
 
 def uniform_share(T: int, K: int) -> float:
@@ -62,7 +63,7 @@ def uniform_share(T: int, K: int) -> float:
 
 def samples_wanted(gap: float, delta: float) -> int:
     """m, for which 2 eps of (3) is the gap."""
-    return max(1, math.ceil(2.0 * math.log(1.0 / delta) / (gap * gap)))
+    return max(1, math.ceil(-2.0 * math.log(delta) / (gap * gap)))
 
 
 class Exp3RState(NamedTuple):
@@ -177,7 +178,7 @@ class Exp3R(Learner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._gap = parse_positive("gap", gap, 1.0)
+        self._gap = parse_between("gap", gap, SMALLEST_GAP, 1.0)
         self._delta = parse_positive("delta", delta, 1.0)
         self._exploration = parse_not_negative("exploration", exploration, MOST_SCALE)
         gamma = min(1.0, self._exploration * uniform_share(T, K))
