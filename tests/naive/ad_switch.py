@@ -148,6 +148,10 @@ class AdSwitch:
             return
         self.drop_fulfilled()
         self.evict()
+        if not self.good():
+            self.causes.append("none left")
+            self.begin()
+            return
         self.add_obligations()
 
     def good_arm_changed(self) -> bool:

@@ -16,11 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import turncoat as tc
 from tests.naive import ad_switch as naive
 from tests.naive.driver import PATTERNS, Row
 from tests.oracle.test_changes import changing
 from tests.oracle.test_rng import naive_words
+from turncoat.errors import StateError
 from turncoat.learners import AdSwitch
+from turncoat.learners.ad_switch import oblige
 from turncoat.learners.waiting import NEVER
 
 CLOSE = 1e-12
@@ -116,6 +119,53 @@ def test_the_smallest_horizons_and_rounds_beyond_them(T: int) -> None:
     for K in (1, 2, 4):
         for words in WORDS.values():
             game(words, K, T, PATTERNS["bernoulli"](3 * T + 40, K, 1))
+
+
+@pytest.mark.jit_off
+def test_a_new_episode_begins_where_no_arm_is_left() -> None:
+    """Arm 0 was better once and arm 1 is now, or the other way round: with small constants both go in one round."""
+    causes = []
+    for told in (
+        [(0, 1.0), (0, 1.0), (0, 0.75), (0, 1.0), (0, 0.0), (1, 0.75), (1, 0.25)],
+        [(1, 0.75), (1, 0.25), (0, 0.5), (1, 0.0), (0, 0.0)],
+    ):
+        words = {**WORDS["as it comes"], "confidence": 1000.0, "elimination": 0.001 if told[0][0] else 0.05}
+        learner, oracle = pair(2, 100, words)
+        for arm, loss in [*told, (0, 0.5), (1, 0.25), (0, 0.0)]:
+            learner.observe(arm, loss)
+            oracle.tell(arm, loss)
+            assert_alike(learner, oracle)
+            assert learner.probabilities().sum() == 1.0
+        causes += oracle.causes
+        assert tc.restore(learner.state()).state() == learner.state()
+    assert causes == ["none left"] * 2
+
+
+@pytest.mark.jit_off
+def test_what_is_owed_in_the_longest_games_is_a_number() -> None:
+    """4^i ln T is more than an integer of 64 bits holds."""
+    learner = AdSwitch(2, 2**53, seed=1, elimination=0.001, precision=1000.0)
+    state = learner.view()
+    for size in range(state.n_sizes):
+        state.due[:] = 0.0
+        state.coming[1, size] = 1.0
+        oblige(state)
+        assert state.due[1] == min(math.floor(state.c * 4.0 ** (size + 1)), NEVER)
+    assert state.c * 4.0**state.n_sizes > 2.0**63
+    assert tc.restore(learner.state()).state() == learner.state()
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("row", [0, 2])
+def test_sums_from_before_anything_was_counted_are_not_restored(row: int) -> None:
+    """Nobody ever writes row 0, the start: what stood there would be taken from every mean of all episodes."""
+    learner = AdSwitch(1, 100, seed=1)
+    for _ in range(3):
+        learner.observe(0, 0.0)
+    assert tc.restore(learner.state()).state() == learner.state()
+    learner.view().past_sums[row, 0] += 1.0
+    with pytest.raises(StateError, match="past_sums"):
+        tc.restore(learner.state())
 
 
 # -- the paper's intervals ------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ Rule. Episode l begins with all arms GOOD. n and mean of an arm over rounds [s, 
     2, 2^(2i+1), 1/16           confidence, confidence 4^i (the width in (4) is 2^-i then), 1/precision
 
 Guarantee (Auer, Gajane & Ortner 2019, from memory, for confidence 2, elimination 16.1, precision 16, exploration 1, and
-all s): expected regret O(sqrt(K S T ln T)), S the changes of any arm, without knowing S. None against an adversary, and
+all s): expected regret O(sqrt(K (S + 1) T ln T)), S the changes of any arm, not known. None against an adversary, and
 none for the defaults: with the paper's constants it hardly differs from playing all arms in turn where T ≤ 1e5, so the
 defaults are Hoeffding's confidence, 1/2, and what did well in docs/learners/ad-switch.md.
 Departures from the paper:
@@ -29,10 +29,10 @@ Departures from the paper:
 * (3) says that the intervals mean ± sqrt(confidence L/n) of all [s1, s2] have no point in common: lo(a), the largest
   lower end, is above hi(a), the smallest upper end. So only intervals that end with the newest sample are looked at.
 * (1) draws the rounds until the next obligation, for each (a, i), instead of a coin in each round: the same law.
-* (6) leaves open which s gives mean(a) and gap(a): here the one with the most evidence, (n - 1) gap². L is at least
-  ln 2. Ties in (2), of arms never played, go to the lowest index. Past the horizon j and i stay what T rounds need.
-* t counts tells, and so does (5). An arm is played when it is asked, and again when it is told: so rounds decided
-  elsewhere (`observe`) count, and without delays it makes no difference.
+* (6) leaves open which s gives mean(a) and gap(a): here the one with the most evidence, (n - 1) gap². It can take the
+  last GOOD arms at once, each over other rounds, if the constants are small or tells come late: a new episode then.
+* L is at least ln 2. Ties in (2) go to the lowest index. Past the horizon j and i stay what T rounds need.
+* t and (5) count tells. An arm is played when it is asked, and again when it is told: rounds decided elsewhere count.
 Cost per round: O(K ln t) for (6) while several arms are GOOD, else O(K + ln t). Memory O(K ln T).
 Reference: P. Auer, P. Gajane, R. Ortner, "Adaptively tracking the best bandit arm with an unknown number of
 distribution changes", COLT 2019.
@@ -207,9 +207,8 @@ def begin(state: AdSwitchState) -> None:
     state.start[0] = state.clock[0]
     state.soonest[0] = NEVER
     for arm in range(state.K):  # loops: they compile faster than slices
-        state.status[arm] = GOOD
+        state.status[arm], state.lo[arm], state.hi[arm] = GOOD, 0.0, 1.0
         state.counts[arm] = state.sums[arm] = 0.0
-        state.lo[arm], state.hi[arm] = 0.0, 1.0
         state.means[arm] = state.gaps[arm] = state.due[arm] = 0.0
         for size in range(state.n_sizes):
             state.coming[arm, size] = NEVER
@@ -242,23 +241,25 @@ def next_check(state: AdSwitchState, now: float, size: int) -> float:
 
 
 @jit_rule
-def reject(state: AdSwitchState, n_past: int) -> None:
-    """Make arms BAD: (6). A GOOD arm that is alone has nothing to be compared with."""
+def reject(state: AdSwitchState, n_past: int) -> int:
+    """Make arms BAD: (6); how many are left. A GOOD arm that is alone has nothing to be compared with."""
     n_good = 0
     for arm in range(state.K):
         state.found[arm] = state.e
         n_good += state.status[arm] == GOOD
     if n_good < 2:
-        return
+        return n_good
     for row in range(n_past):
         compare(state, row)
     for arm in range(state.K):
         if state.found[arm] > state.e:
+            n_good -= 1
             state.status[arm] = FRESH
             for size in range(state.n_sizes):
                 if 0.5 ** (size + 1) >= state.gaps[arm] / state.precision:  # (1)
                     state.coming[arm, size] = next_check(state, float(state.clock[0]), size)
                     state.soonest[0] = min(state.soonest[0], state.coming[arm, size])
+    return n_good
 
 
 @jit_rule
@@ -269,7 +270,7 @@ def oblige(state: AdSwitchState) -> None:
     for arm in range(state.K):
         for size in range(state.n_sizes):
             if state.coming[arm, size] <= now:
-                n = math.floor(state.c * 4.0 ** (size + 1))
+                n = math.floor(min(state.c * 4.0 ** (size + 1), NEVER))
                 state.due[arm] = max(state.due[arm], state.counts[arm] + n)
                 state.coming[arm, size] = next_check(state, now, size)
             state.soonest[0] = min(state.soonest[0], state.coming[arm, size])
@@ -294,10 +295,9 @@ def tell(state: AdSwitchState, choice: tuple[int, float], loss: float) -> None:
     state.counts[arm] += 1.0
     state.sums[arm] += 1.0 - loss
     n_past = n_rows(state.clock[0] - int(state.start[0]) - 1, state.n_levels)
-    if changed(state, arm, n_past):
+    if changed(state, arm, n_past) or reject(state, n_past) == 0:
         begin(state)
         return
-    reject(state, n_past)
     remember(state)
     if state.soonest[0] <= state.clock[0] + 1.0:
         oblige(state)
@@ -364,7 +364,8 @@ class AdSwitch(Learner):
             return "it holds means outside of [0, 1]"
         for row in range(n_rows(t, state.n_levels)):
             n, gained = state.counts - state.past_counts[row], state.sums - state.past_sums[row]
-            if state.past_counts[row].sum() != moment(t, row) or np.any(gained < -1e-6) or np.any(gained > n + 1e-6):
+            sound = (gained > -1e-6) & (gained < n + 1e-6) & (state.past_sums[row] <= state.past_counts[row])
+            if state.past_counts[row].sum() != moment(t, row) or not sound.all():
                 return "past_counts and past_sums are not those of its episode"
         return super()._damage()
 

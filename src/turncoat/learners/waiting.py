@@ -18,4 +18,5 @@ def wait(rng: Words, p: float) -> float:
         return NEVER
     if p >= 1.0:
         return 1.0
-    return min(1.0 + math.floor(math.log1p(-uniform(rng)) / math.log1p(-p)), NEVER)
+    failures = min(math.log1p(-uniform(rng)) / math.log1p(-p), NEVER)  # a floor is an integer, and may be too large
+    return min(1.0 + math.floor(failures), NEVER)
