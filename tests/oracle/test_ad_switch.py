@@ -168,6 +168,22 @@ def test_sums_from_before_anything_was_counted_are_not_restored(row: int) -> Non
         tc.restore(learner.state())
 
 
+@pytest.mark.jit_off
+def test_a_mean_is_not_above_1_in_rounding() -> None:
+    """Sums of 1 + 3 ulp and, a reward of 1 later, 2 + 4 ulp: a gap above 1 would find no 2^-i ≥ gap/precision."""
+    learner, oracle = pair(2, 100, {**WORDS["as it comes"], "confidence": 1000.0})
+    ulp = 2.0**-52
+    early = [(1, 0.5 - 2 * ulp), (1, 0.5 - ulp), (0, 0.5 - 2 * ulp), (0, 0.5 - ulp)]
+    for arm, loss in [*early, (1, 0.0), (0, 1.0), (0, 1.0), (0, 1.0), (0, 1.0)]:
+        learner.observe(arm, loss)
+        oracle.tell(arm, loss)
+        assert_alike(learner, oracle)
+    state = learner.view()
+    assert learner.good == [1] and state.gaps[0] == 1.0 and state.coming[0, 0] < NEVER
+    assert state.sums[1] - (1 + 3 * ulp) > 1.0
+    assert tc.restore(learner.state()).state() == learner.state()
+
+
 # -- the paper's intervals ------------------------------------------------------------------------------------------
 
 rewards = st.lists(st.sampled_from([0.0, 1.0]) | st.sampled_from([k / 8 for k in range(9)]), min_size=1, max_size=14)

@@ -221,7 +221,7 @@ def compare(state: AdSwitchState, row: int) -> None:
     for arm in range(state.K):
         n = state.counts[arm] - state.past_counts[row, arm]
         if state.status[arm] == GOOD and n >= 1.0:
-            best = max(best, (state.sums[arm] - state.past_sums[row, arm]) / n)
+            best = max(best, min((state.sums[arm] - state.past_sums[row, arm]) / n, 1.0))  # rounding may be above
     for arm in range(state.K):
         n = state.counts[arm] - state.past_counts[row, arm]
         if state.status[arm] == GOOD and n >= 2.0:
