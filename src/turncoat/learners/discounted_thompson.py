@@ -21,7 +21,7 @@ gamma = 1 - sqrt(S/T)/4, which forgets at the same speed. Rewards between 0 and 
 thompson_sampling.py. With S = 0, or discount = 1, it is Thompson sampling, draw by draw. Time is the number of tells:
 late losses count as new ones, and nothing fades while none comes.
 What is served has no closed form, so decisions have no propensity. Asks between tells draw anew each.
-Cost per round: O(K), two Gamma variates an arm (beta.py).
+Cost per round: O(K), one Beta variate an arm (beta.py).
 Reference: V. Raj, S. Kalyani, "Taming non-stationary bandits: a Bayesian approach", arXiv:1707.09727 (2017).
 """
 

@@ -147,8 +147,8 @@ class Exp3R(Learner):
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
     lowest and highest loss that can be told. `gap`: how much better another arm must look, in losses scaled to [0, 1].
-    `delta`: how sure a test must be, the square root of its false alarms. `exploration`: scales the exploration.
-    The rule: help("turncoat.learners.exp3r").
+    `delta`: how sure a test must be, the square root of its false alarms. `exploration`: scales gamma, which is also
+    how fast it learns: with 0 it plays all arms alike for ever. The rule: help("turncoat.learners.exp3r").
     """
 
     name = "exp3.r"

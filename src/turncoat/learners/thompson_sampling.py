@@ -23,7 +23,7 @@ random numbers, so that what is learned does not depend on how often was asked, 
 theorem is for the coin.
 What is served has no closed form, so decisions have no propensity. **Late tells**: the rule acts on what it was told;
 asks between tells draw anew each, so a batch of them is spread over the arms by itself.
-Cost per round: O(K), two Gamma variates an arm (beta.py).
+Cost per round: O(K), one Beta variate an arm (beta.py).
 References: W. R. Thompson, "On the likelihood that one unknown probability exceeds another in view of the evidence of
 two samples", Biometrika 25 (1933); S. Agrawal, N. Goyal, "Analysis of Thompson sampling for the multi-armed bandit
 problem", COLT 2012, and "Further optimal regret bounds for Thompson sampling", AISTATS 2013.
