@@ -40,10 +40,10 @@ from typing import NamedTuple
 from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
 from turncoat.learners import covering
-from turncoat.learners.covering import blend, expected, first_round, n_levels, n_live, smallest_loss
+from turncoat.learners.covering import blend, expected, first_round, n_levels, n_live
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.full_information import FullInformationLearner
-from turncoat.learners.hedge import ask, probability
 from turncoat.learners.learner import Facts
 from turncoat.mirror.tree import tree_size
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
@@ -152,7 +152,7 @@ def tell(state: CBCEState, choice: tuple[int, float], losses: Vector) -> None:
     state.clock[0] += 1
     t, K = state.clock[0], state.K
     live = n_live(t, state.trust.size)
-    least = smallest_loss(losses)
+    least = losses.min()  # gains are differences: nothing changes if it is taken off all losses
     for k in range(live):
         n = t - first_round(t, k)
         state.costs[k] = expected(state.copies[k], losses, least, K)

@@ -53,15 +53,6 @@ def expected(weights: Vector, values: Vector, least: float, n: int) -> float:
 
 
 @jit_rule
-def smallest_loss(losses: Vector) -> float:
-    """The smallest of the losses: gains are differences, so nothing changes if it is taken off all of them."""
-    least = losses[0]
-    for arm in range(1, losses.size):
-        least = min(least, losses[arm])
-    return float(least)
-
-
-@jit_rule
 def blend(weights: Vector, copies: Matrix, n: int, tree: Vector, K: int) -> None:
     """Make the leaves of a tree the weighted sum of the first n copies' distributions."""
     for arm in range(K):

@@ -35,9 +35,10 @@ from typing import NamedTuple
 
 from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.full_information import FullInformationLearner
-from turncoat.learners.hedge import ask, learn, probability
+from turncoat.learners.hedge import learn
 from turncoat.learners.inputs import parse_switches
 from turncoat.learners.learner import Facts
 from turncoat.mirror.tree import fill, rebuild, tree_size
@@ -98,10 +99,7 @@ def tell(state: FixedShareState, choice: tuple[int, float], losses: Vector) -> N
         learn(state, losses, state.eta)
         return
     K, tree = state.K, state.tree
-    least = losses[0]
-    for arm in range(1, K):
-        least = min(least, losses[arm])
-    V = 0.0
+    least, V = losses.min(), 0.0
     for arm in range(K):
         tree[arm] *= math.exp(-state.eta * (losses[arm] - least))  # (1)
         V += tree[arm]

@@ -30,15 +30,13 @@ from typing import Any, NamedTuple
 
 from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.full_information import FullInformationLearner
 from turncoat.learners.learner import Facts
 from turncoat.mirror.softmax import add, weigh
-from turncoat.mirror.tree import fill, find, total, tree_size
-from turncoat.rng import uniform
+from turncoat.mirror.tree import fill, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
-
-SMALLEST_SERVED = 1e-300  # a draw of exactly 0 can meet a weight that is 0 as a share of the total
 
 
 def learning_rate(T: int, K: int) -> float:
@@ -65,19 +63,6 @@ def view(buffer: Vector) -> HedgeState:
     arrays = buffer[HEAD + 2 :]
     scores = arrays[K : 3 * K]
     return HedgeState(rng_of(buffer), clock_of(buffer), K, buffer[HEAD + 1], arrays[:K], scores, arrays[3 * K :])
-
-
-@jit_rule
-def probability(state: Any, arm: int) -> float:
-    """p(arm), the share of its leaf."""
-    return float(state.tree[arm]) / total(state.tree, state.K)
-
-
-@jit_rule
-def ask(state: Any) -> tuple[int, float]:
-    """Draw an arm by the leaves of the tree: (index, probability)."""
-    arm = find(state.tree, state.K, uniform(state.rng) * total(state.tree, state.K))
-    return arm, max(probability(state, arm), SMALLEST_SERVED)
 
 
 @jit_rule

@@ -36,10 +36,11 @@ from typing import NamedTuple
 from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
 from turncoat.learners import covering
-from turncoat.learners.covering import blend, expected, first_round, n_levels, n_live, smallest_loss
+from turncoat.learners.covering import blend, expected, first_round, n_levels, n_live
+from turncoat.learners.draw import ask, probability
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.full_information import FullInformationLearner
-from turncoat.learners.hedge import ask, learning_rate, probability
+from turncoat.learners.hedge import learning_rate
 from turncoat.learners.learner import Facts
 from turncoat.mirror.softmax import add, softmax
 from turncoat.mirror.tree import tree_size
@@ -108,7 +109,7 @@ def tell(state: SAOLState, choice: tuple[int, float], losses: Vector) -> None:
     state.clock[0] += 1
     t, K = state.clock[0], state.K
     live = n_live(t, state.weights.size)
-    least = smallest_loss(losses)
+    least = losses.min()  # gains are differences: nothing changes if it is taken off all losses
     for k in range(live):
         state.costs[k] = expected(state.copies[k], losses, least, K)
     mixed = expected(state.weights, state.costs, 0.0, live)
