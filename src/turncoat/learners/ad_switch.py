@@ -52,6 +52,7 @@ from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.inputs import parse_between
 from turncoat.learners.learner import Facts, Learner
 from turncoat.learners.octaves import moment, n_rows, row_of
+from turncoat.learners.saved import are_counts
 from turncoat.learners.waiting import NEVER, wait
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
 
@@ -352,9 +353,8 @@ class AdSwitch(Learner):
     def _damage(self) -> str:
         state = self.view()
         t = int(state.clock[0] - state.start[0])
-        counted = [state.n_restarts, state.start, state.last, state.counts, state.due, state.soonest]
-        whole = np.concatenate([*counted, state.coming.ravel(), state.past_counts.ravel()])
-        if np.any(whole != np.floor(whole)) or np.any(whole > 2.0**62):
+        marks = state.n_restarts, state.start, state.soonest, state.last, state.due
+        if not are_counts(*marks, state.counts, state.coming, state.past_counts):
             return "what was counted is not whole"
         if state.counts.sum() != t or state.n_restarts[0] > state.start[0] or np.any(state.sums > state.counts):
             return "more or less was counted than was told"

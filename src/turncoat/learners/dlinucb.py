@@ -38,18 +38,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
-from turncoat.errors import OptionError
 from turncoat.learners.fading import SMALLEST_DISCOUNT, parse_discount
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import MOST_EXPLORATION, largest
-from turncoat.learners.inputs import is_number, parse_positive, parse_switches
+from turncoat.learners.inputs import parse_between, parse_positive, parse_switches
 from turncoat.learners.learner import Facts
 from turncoat.learners.linear import MOST_NORM, LinearLearner
 from turncoat.mirror.cholesky import add_outer, dot, factor, solve, transpose
@@ -57,7 +56,6 @@ from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
 
 SIGMA = 0.5
 N_CONSTANTS = 7
-LEAST_REGULARISATION = 1e-6
 
 
 def discount_of_jumps(T: int, d: int, S: int | None) -> float:
@@ -202,7 +200,7 @@ class DLinUCB(LinearLearner):
         self._n_switches = parse_switches(n_switches, T)
         self._discount = parse_discount(discount, discount_of_jumps(T, d, self._n_switches))
         self._parameter_norm = parse_positive("parameter_norm", parameter_norm, MOST_NORM)
-        self._regularisation = lam = _parse_regularisation(regularisation)
+        self._regularisation = lam = parse_between("regularisation", regularisation, 1e-6, MOST_NORM)
         self._exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
         bias = self._exploration * math.sqrt(lam) * self._parameter_norm
         constants = [d, self._discount, lam, bias, self._exploration * SIGMA, 2.0 * math.log(T), self._feature_norm]
@@ -222,9 +220,8 @@ class DLinUCB(LinearLearner):
         state = self.view()
         n, d = float(state.clock[0]), self.dimension
         most = 1.0 + 1e-9
-        if max(np.abs(state.V).max(), np.abs(state.Vt).max()) > (state.lam + n * state.L**2) * most:
-            return "more was counted than was told"
-        if np.abs(state.b).max() > n * state.L * most:
+        squares = max(np.abs(state.V).max(), np.abs(state.Vt).max())
+        if squares > (state.lam + n * state.L**2) * most or np.abs(state.b).max() > n * state.L * most:
             return "more was counted than was told"
         try:
             inverse = np.linalg.solve(state.V, np.eye(d))
@@ -267,10 +264,3 @@ class DLinUCB(LinearLearner):
     def parameter(self) -> Vector:
         """theta, its estimate of what a feature is worth, in rewards."""
         return np.array(self.view().theta)
-
-
-def _parse_regularisation(regularisation: Any) -> float:
-    if not is_number(regularisation) or not LEAST_REGULARISATION <= regularisation <= MOST_NORM:
-        accepted = f"accepted are numbers from {LEAST_REGULARISATION:g} to {MOST_NORM:g}"
-        raise OptionError(f"regularisation is {regularisation!r}; {accepted}")
-    return float(regularisation)

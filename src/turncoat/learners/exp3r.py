@@ -45,8 +45,9 @@ from turncoat.learners import exp3
 from turncoat.learners.draw import exploring_ask, exploring_probability
 from turncoat.learners.exp3 import Exp3State
 from turncoat.learners.flat import HEAD, clock_of, rng_of
-from turncoat.learners.inputs import parse_between, parse_not_negative, parse_positive
+from turncoat.learners.inputs import parse_between, parse_positive
 from turncoat.learners.learner import Facts, Learner
+from turncoat.learners.saved import are_counts
 from turncoat.mirror.softmax import smallest
 from turncoat.mirror.tree import fill, tree_size
 from turncoat.rng import uniform
@@ -180,15 +181,14 @@ class Exp3R(Learner):
         K, T = self.n_arms, int(self.horizon or 1)
         self._gap = parse_between("gap", gap, SMALLEST_GAP, 1.0)
         self._delta = parse_positive("delta", delta, 1.0)
-        self._exploration = parse_not_negative("exploration", exploration, MOST_SCALE)
+        self._exploration = parse_between("exploration", exploration, 0.0, MOST_SCALE)
         gamma = min(1.0, self._exploration * uniform_share(T, K))
         self.start([K, gamma, samples_wanted(self._gap, self._delta), self._gap], n_more=2 + 4 * K + tree_size(K))
         fill(self.view().tree, K, 1.0)
 
     def _damage(self) -> str:
         state = self.view()
-        whole = np.concatenate([state.counts, state.n_tests, state.n_restarts])
-        if np.any(whole != np.floor(whole)):
+        if not are_counts(state.counts, state.n_tests, state.n_restarts):
             return "what was counted is not whole"
         if np.any(state.sums > state.counts) or state.counts.sum() + state.n_tests[0] > state.clock[0]:
             return "more was counted than was told"

@@ -15,8 +15,7 @@ import math
 from typing import Any
 
 from turncoat._jit import jit
-from turncoat.errors import OptionError
-from turncoat.learners.inputs import is_number
+from turncoat.learners.inputs import parse_between
 from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.types import Vector
 
@@ -33,11 +32,7 @@ def discount_for(T: int, S: int | None) -> float:
 
 def parse_discount(discount: Any, tuned: float) -> float:
     """The discount that a user gave, or else the one tuned to the game."""
-    if discount is None:
-        return tuned
-    if not is_number(discount) or not SMALLEST_DISCOUNT <= discount <= 1:
-        raise OptionError(f"discount is {discount!r}; accepted are numbers from {SMALLEST_DISCOUNT:g} to 1")
-    return float(discount)
+    return tuned if discount is None else parse_between("discount", discount, SMALLEST_DISCOUNT, 1.0)
 
 
 @jit

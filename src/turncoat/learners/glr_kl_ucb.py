@@ -48,13 +48,13 @@ import numpy as np
 
 from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
-from turncoat.errors import OptionError
 from turncoat.learners.exploration import forcing, turn
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.glr import LOWER, UPPER, evidence, extend
 from turncoat.learners.index import IndexLearner, kl_index, largest
-from turncoat.learners.inputs import is_whole, parse_not_negative, parse_positive, parse_switches, parse_word
+from turncoat.learners.inputs import parse_between, parse_positive, parse_switches, parse_whole, parse_word
 from turncoat.learners.learner import Facts
+from turncoat.learners.saved import are_counts
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
 
 Restart: TypeAlias = Literal["global", "local"]
@@ -245,9 +245,9 @@ class GLRklUCB(IndexLearner):
         parse_word("threshold", threshold, THRESHOLDS)
         self._restart, self._threshold = restart, threshold
         self._delta = None if delta is None else parse_positive("delta", delta, 1.0)
-        self._exploration = parse_not_negative("exploration", exploration, MOST_EXPLORATION)
-        self._n_splits = _parse_count("n_splits", n_splits, 2, MOST_SPLITS)
-        self._every = _parse_count("every", every, 1, 2**53)
+        self._exploration = parse_between("exploration", exploration, 0.0, MOST_EXPLORATION)
+        self._n_splits = parse_whole("n_splits", n_splits, 2, MOST_SPLITS)
+        self._every = parse_whole("every", every, 1, 2**53)
         self._n_switches = parse_switches(n_switches, T)
         alpha = self._exploration * forced_exploration(T, K, self._n_switches)
         log_scale = math.log((1.0 if threshold == "experiments" else 3.0) / (self._delta or false_alarms(T)))
@@ -259,8 +259,7 @@ class GLRklUCB(IndexLearner):
     def _damage(self) -> str:
         state = self.view()
         n, clock = state.counts, state.clock[0]
-        whole = np.concatenate([n, state.starts, state.n_restarts, state.sizes.ravel(), state.at.ravel()])
-        if np.any(whole != np.floor(whole)) or np.any(whole > 2.0**53):
+        if not are_counts(n, state.starts, state.n_restarts, state.sizes, state.at):
             return "what was counted is not whole"
         if np.any(state.sums > n) or np.any(n + state.starts > clock) or state.n_restarts[0] > clock:
             return "more was counted than was told"
@@ -325,9 +324,3 @@ class GLRklUCB(IndexLearner):
             size = int(state.sizes[i, arm])
             found[arm] = evidence(state.at[i, arm], state.split_sums[i, arm], size, float(found[arm]))
         return found
-
-
-def _parse_count(name: str, value: int, least: int, most: int) -> int:
-    if not is_whole(value) or not least <= value <= most:
-        raise OptionError(f"{name} is {value!r}; accepted are whole numbers from {least} to {most}")
-    return int(value)

@@ -113,13 +113,6 @@ def parse_positive(name: str, value: Any, most: float) -> float:
     return number
 
 
-def parse_not_negative(name: str, value: Any, most: float) -> float:
-    """A number from 0 to `most`."""
-    if not is_number(value) or not 0 <= value <= most:
-        raise OptionError(f"{name} is {value!r}; accepted are numbers from 0 to {most:g}")
-    return float(value)
-
-
 def parse_between(name: str, value: Any, least: float, most: float) -> float:
     """A number from `least` to `most`."""
     if not is_number(value) or not least <= value <= most:
@@ -129,9 +122,14 @@ def parse_between(name: str, value: Any, least: float, most: float) -> float:
 
 def parse_prior(prior: Any) -> float:
     """A number of rounds that every arm starts with; the shapes of Beta laws are at least this."""
-    if not is_number(prior) or not 0.001 <= prior <= 1000:
-        raise OptionError(f"prior is {prior!r}; accepted are numbers from 0.001 to 1000")
-    return float(prior)
+    return parse_between("prior", prior, 0.001, 1000.0)
+
+
+def parse_whole(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number from `least` to `most`."""
+    if not is_whole(value) or not least <= value <= most:
+        raise OptionError(f"{name} is {value!r}; accepted are whole numbers from {least} to {most}")
+    return int(value)
 
 
 def unit_loss(loss: Any, reward: Any, low: float, high: float) -> float:

@@ -33,7 +33,7 @@ from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import IndexLearner, kl_index, largest
-from turncoat.learners.inputs import parse_not_negative
+from turncoat.learners.inputs import parse_between
 from turncoat.learners.learner import Facts
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
@@ -118,7 +118,7 @@ class KLUCB(IndexLearner):
         extra: float = 0.0,
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self._extra = parse_not_negative("extra", extra, MOST_EXTRA)
+        self._extra = parse_between("extra", extra, 0.0, MOST_EXTRA)
         self.start([self.n_arms, self._extra], n_more=2 * self.n_arms)
 
     @property

@@ -52,8 +52,9 @@ from turncoat._jit import jit, jit_rule
 from turncoat._rules import register_learner
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
-from turncoat.learners.inputs import parse_not_negative, parse_positive
+from turncoat.learners.inputs import parse_between, parse_positive
 from turncoat.learners.learner import Facts
+from turncoat.learners.saved import are_counts
 from turncoat.rng import uniform_at
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
 
@@ -246,7 +247,7 @@ class MasterUCB(IndexLearner):
         K, T = self.n_arms, int(self.horizon or 1)
         self._scale = parse_positive("scale", scale, MOST_SCALE)
         self._exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
-        self._replays = parse_not_negative("replays", replays, 1.0)
+        self._replays = parse_between("replays", replays, 0.0, 1.0)
         L = T.bit_length()  # the last block starts in round 2^(L - 1) of T, if nothing fires
         constants = [K, L, self._scale * confidence_factor(T), self._exploration, self._replays]
         self.start(constants, n_more=7 + 3 * L + 2 * K * L)
@@ -257,9 +258,8 @@ class MasterUCB(IndexLearner):
     def _damage(self) -> str:
         state = self.view()
         n, m = state.block[0], state.acting[0]
-        marks = [state.block, state.elapsed, state.acting, state.n_restarts, state.key]
-        whole = np.concatenate([*marks, state.told, state.counts.ravel()])
-        if np.any(whole != np.floor(whole)) or np.any(whole > 2.0**53):
+        marks = state.block, state.elapsed, state.acting, state.n_restarts, state.key
+        if not are_counts(*marks, state.told, state.counts):
             return "what was counted is not whole"
         if np.any((state.live != 0.0) & (state.live != 1.0)) or np.any(state.lowest > 1.0):
             return "live or lowest hold what they cannot"

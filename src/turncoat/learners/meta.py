@@ -56,8 +56,9 @@ from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
-from turncoat.learners.inputs import parse_not_negative, parse_positive
+from turncoat.learners.inputs import parse_between, parse_positive
 from turncoat.learners.learner import Facts, Learner
+from turncoat.learners.saved import are_counts
 from turncoat.rng import uniform, uniform_at
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
 
@@ -266,7 +267,7 @@ class Meta(Learner):
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
         self._eviction = parse_positive("eviction", eviction, MOST_EVICTION)
-        self._replays = parse_not_negative("replays", replays, 1.0)
+        self._replays = parse_between("replays", replays, 0.0, 1.0)
         L, M = T.bit_length(), max((T - 1).bit_length(), 1)
         self.start([K, L, M, self._eviction * math.log(max(T, 2)), self._replays], n_more=3 + K + 2 * M + 2 * K * L)
         self.view().key[0] = float(self._words[0] >> np.uint64(11))
@@ -274,8 +275,7 @@ class Meta(Learner):
     def _damage(self) -> str:
         state = self.view()
         elapsed = state.elapsed[0]
-        whole = np.concatenate([state.elapsed, state.n_restarts, state.key, state.out, state.starts, state.ends])
-        if np.any(whole != np.floor(whole)) or np.any(whole > 2.0**60):
+        if not are_counts(state.elapsed, state.n_restarts, state.key, state.out, state.starts, state.ends):
             return "what was counted is not whole"
         if elapsed > state.clock[0] or state.n_restarts[0] > state.clock[0]:
             return "more was counted than was told"

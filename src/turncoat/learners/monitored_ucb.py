@@ -43,8 +43,9 @@ from turncoat.errors import OptionError, TuningWarning
 from turncoat.learners.exploration import forcing, turn
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.index import INDICES, Index, IndexLearner, kl_index, largest, ucb_index
-from turncoat.learners.inputs import is_whole, parse_not_negative, parse_positive, parse_switches, parse_word
+from turncoat.learners.inputs import is_whole, parse_between, parse_positive, parse_switches, parse_word
 from turncoat.learners.learner import Facts
+from turncoat.learners.saved import are_counts
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
 
 LONGEST_WINDOW = 2**20
@@ -205,7 +206,7 @@ class MonitoredUCB(IndexLearner):
         self._n_switches = parse_switches(n_switches, T)
         self._window = w = _parse_window(window)
         self._tolerance = parse_positive("tolerance", tolerance, MOST_SCALE)
-        self._exploration = parse_not_negative("exploration", exploration, MOST_SCALE)
+        self._exploration = parse_between("exploration", exploration, 0.0, MOST_SCALE)
         parse_word("index", index, INDICES)
         self._index = index
         b = self._tolerance * alarm_threshold(T, K, w)
@@ -219,8 +220,7 @@ class MonitoredUCB(IndexLearner):
     def _damage(self) -> str:
         state = self.view()
         n, clock, start = state.counts, state.clock[0], state.start[0]
-        whole = np.concatenate([n, state.start, state.n_restarts])
-        if np.any(whole != np.floor(whole)):
+        if not are_counts(n, state.start, state.n_restarts):
             return "what was counted is not whole"
         if np.any(state.sums > n) or n.sum() + start > clock or state.n_restarts[0] > clock:
             return "more was counted than was told"

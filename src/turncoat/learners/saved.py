@@ -27,6 +27,7 @@ KEYS = (
     "buffer",
 )
 MOST_TOLD = 2**53  # what a clock can have counted
+MOST_COUNTED = 2.0**60  # rounds that never come, and a little after them, among it
 
 
 def packed(array: Any) -> str:
@@ -80,6 +81,11 @@ def problem(view: Any, K: int, signed: tuple[str, ...]) -> str:
         if name in ("tree", "trees") and not all(_is_sum_tree(row, K) for row in np.atleast_2d(values)):
             return f"{name} holds sums that are not those of its leaves"
     return ""
+
+
+def are_counts(*counts: Vector) -> bool:
+    """Are all of these whole numbers that compiled code can hold, as whatever was counted is?"""
+    return all(np.all((n == np.floor(n)) & (n <= MOST_COUNTED)) for n in counts)
 
 
 def _numbers(view: Any) -> Iterator[tuple[str, Any]]:
