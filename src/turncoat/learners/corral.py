@@ -208,21 +208,13 @@ class Corral(Keeper):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, bases)
         K, T, M = self.n_arms, int(self.horizon or 1), len(self._fresh)
-        self._rate = master_rate(T, K, M) if rate is None else parse_positive("rate", rate, MOST_RATE)
+        eta = master_rate(T, K, M) if rate is None else parse_positive("rate", rate, MOST_RATE)
         stable = [STABILITIES.index(base.stability) for base in self._fresh]
-        state = self._start_keeper([1.0 / paper.rounds(T), paper.growth_2(T), *stable], n_more=4 * M + K + N_WORDS)
-        state.p[:] = 1.0 / M
-        state.served[:] = 1.0 / M
-        state.eta[:] = self._rate
-        state.rho[:] = 2.0 * M
+        numbers = [1.0 / paper.rounds(T), paper.growth_2(T), *stable]
+        self._start_keeper(numbers, n_more=4 * M + K + N_WORDS, eta=eta)
 
     def _default_bases(self) -> Any:
         return [partial(ClippedOMD, n_switches=S) for S in grid(int(self.horizon or 1))]
-
-    @property
-    def rate(self) -> float:
-        """The master's first learning rate, eta."""
-        return self._rate
 
     @property
     def rho(self) -> Vector:

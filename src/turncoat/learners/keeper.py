@@ -20,6 +20,7 @@ import numpy as np
 
 from turncoat._jit import borrow, compiled_as, jit, jit_rule
 from turncoat._rules import ask, probability_of, register_learner, tell, write_probabilities
+from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.estimate import is_probability
 from turncoat.learners.flat import HEAD, Flat, Served
 from turncoat.learners.herd import blocks_of, chance_of, kinds_of, row_of
@@ -30,7 +31,6 @@ from turncoat.rng import N_WORDS, seed_words
 from turncoat.types import Label, Matrix, Seed, Vector
 
 SIZES = HEAD + 3  # where n and size of the blocks begin
-SMALLEST_SERVED = 1e-300  # a draw of exactly 0 can meet an arm whose probability is no float
 
 Choice: TypeAlias = tuple[int, int, float, float]  # (arm, base, p(base), p_base(arm))
 
@@ -130,8 +130,9 @@ class Keeper(Learner):
         """The bases where none are given."""
         raise NotImplementedError
 
-    def _start_keeper(self, numbers: Sequence[float], n_more: int) -> Any:
-        """Lay out the buffer, with `n_more` zeros before the bases; the view, whose vectors are still to be set."""
+    def _start_keeper(self, numbers: Sequence[float], n_more: int, eta: float) -> None:
+        """Lay out the buffer, with `n_more` zeros before the bases, and begin: all M alike, at this rate."""
+        self._rate, M = eta, len(self._fresh)
         rows = [base for base in self._fresh for _ in range(self._copies)]
         blocks = blocks_of([(base.state_type, base._buffer.size) for base in rows])
         self._kinds = kinds_of([state for state, _, _ in blocks])
@@ -141,11 +142,13 @@ class Keeper(Learner):
         self._ask, self._tell, self._probabilities = _FLAT[key]
         sizes = [number for _, n, size in blocks for number in (n, size)]
         n_words = sum(2 * n * size for _, n, size in blocks)
-        self.start([self.n_arms, len(self._fresh), len(blocks), *sizes, *numbers], n_more=n_more + n_words)
+        self.start([self.n_arms, M, len(blocks), *sizes, *numbers], n_more=n_more + n_words)
         self._fill(rows, blocks, self._buffer.size - n_words)
         state = self.view()
         state.dice[:] = seed_words(np.random.SeedSequence([int(word) for word in self._words]))
-        return state
+        state.p[:] = state.served[:] = 1.0 / M
+        state.eta[:] = eta
+        state.rho[:] = 2.0 * M
 
     def _fill(self, rows: list[Learner], blocks: list[tuple[type, int, int]], at: int) -> None:
         """Write the bases where the herd will look for them, and count among the constants what never changes there."""
@@ -184,6 +187,11 @@ class Keeper(Learner):
     def bases(self) -> list[dict[str, Any]]:
         """The bases, in plain values: the learner's name, its horizon and its own words."""
         return [written(base) for base in self._fresh]
+
+    @property
+    def rate(self) -> float:
+        """The master's first learning rate, eta."""
+        return self._rate
 
     @property
     def master_probabilities(self) -> Vector:

@@ -40,19 +40,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from turncoat import paper
 from turncoat._jit import jit_rule
-from turncoat.errors import OptionError
 from turncoat.learners.corral import MOST_RATE, master_rate, step_master
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.herd import ask_base, chance_of, row_of, tell_base, view_herd
-from turncoat.learners.inputs import is_whole, parse_positive
+from turncoat.learners.inputs import parse_positive, parse_whole
 from turncoat.learners.keeper import SIZES, Choice, Keeper, register_keeper
 from turncoat.learners.learner import Facts
 from turncoat.learners.master import pick
+from turncoat.learners.saved import are_counts
 from turncoat.learners.ucb1 import UCB1
 from turncoat.rng import N_WORDS, uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
@@ -216,19 +214,12 @@ class StochasticCorral(Keeper):
         rate: float | None = None,
         n_snapshots: int = 16,
     ) -> None:
-        if not is_whole(n_snapshots) or not 1 <= n_snapshots <= MOST_SNAPSHOTS:
-            accepted = f"accepted are whole numbers from 1 to {MOST_SNAPSHOTS}"
-            raise OptionError(f"n_snapshots is {n_snapshots!r}; {accepted}")
-        self._n_snapshots = int(n_snapshots)
+        self._n_snapshots = parse_whole("n_snapshots", n_snapshots, 1, MOST_SNAPSHOTS)
         super().__init__(arms, horizon, seed, loss_range, bases, copies=1 + self._n_snapshots)
         K, T, M = self.n_arms, n_pairs(int(self.horizon or 1)), len(self._fresh)
-        self._rate = master_rate(T, K, M) if rate is None else parse_positive("rate", rate, MOST_RATE)
+        eta = master_rate(T, K, M) if rate is None else parse_positive("rate", rate, MOST_RATE)
         numbers = [self._n_snapshots, 1.0 / paper.rounds(T), paper.growth_2(T)]
-        state = self._start_keeper(numbers, n_more=5 * M + 2 + K + N_WORDS)
-        state.p[:] = 1.0 / M
-        state.served[:] = 1.0 / M
-        state.eta[:] = self._rate
-        state.rho[:] = 2.0 * M
+        self._start_keeper(numbers, n_more=5 * M + 2 + K + N_WORDS, eta=eta)
 
     def _default_bases(self) -> Any:
         return [partial(UCB1, exploration=exploration) for exploration in EXPLORATIONS]
@@ -238,14 +229,9 @@ class StochasticCorral(Keeper):
         i, counts = state.paired[0], state.counts
         if i not in range(len(self._fresh) + 1) or (i > 0) != (0.0 < state.paired[1] <= 1.0):
             return "paired is no base's pair"
-        if np.any(counts != np.floor(counts)) or counts.sum() > state.clock[0] or (i > 0 and counts[int(i) - 1] < 1):
+        if not are_counts(counts) or counts.sum() > state.clock[0] or (i > 0 and counts[int(i) - 1] < 1):
             return "counts are not those of rounds told"
         return super()._damage()
-
-    @property
-    def rate(self) -> float:
-        """The master's first learning rate, eta."""
-        return self._rate
 
     @property
     def n_snapshots(self) -> int:
