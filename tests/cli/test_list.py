@@ -132,7 +132,7 @@ def test_the_guide_of_the_page_names_learners_that_can_be_made_so() -> None:
     taken = [row["take"].strip("`") for row in guide]
     assert len(taken) >= 5
     for line in taken:
-        learner = eval(line, {"tc": tc, "arms": 3, "horizon": 1000, "S": 2})
+        learner = eval(line, {"tc": tc, "arms": 3, "dimension": 3, "horizon": 1000, "S": 2})
         assert isinstance(learner, Learner)
 
 

@@ -59,8 +59,8 @@ from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
 GOOD, BAD, FRESH = 0.0, 1.0, 2.0  # FRESH: BAD since the last round, and not yet looked at by (4)
 N_CONSTANTS = 7
 MOST = 1000.0
-WHEN = "Random losses, abrupt changes, and how many of them nobody knows"
-NOT = "Arms hardly differ, losses drift or are adversarial; glr-kl-ucb mostly does better"
+WHEN = "losses are random, changes are abrupt, and nobody knows how many there are"
+NOT = "in practice: glr-kl-ucb with exploration=0.1 had less regret in all games measured"
 
 
 def log_horizon(T: int) -> float:
