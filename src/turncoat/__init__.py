@@ -76,7 +76,7 @@ _HOME = {
     "bounds": "Bound theorem_1 theorem_2",
     "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit CBCE ClippedOMD Corral DLinUCB DiscountedThompson "
     "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FixedShare FullInformationLearner GLRklUCB "
-    "Hedge KLUCB Learner LinearLearner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
+    "Hedge KLUCB Learner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
     "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform "
     "restore",
     "play": "play play_points",
@@ -93,8 +93,8 @@ __all__ = [
     "Bound",
     "CBCE",
     "ClippedOMD",
-    "DLinUCB",
     "Corral",
+    "DLinUCB",
     "Decision",
     "DiscountedThompson",
     "DiscountedUCB",
@@ -119,11 +119,11 @@ __all__ = [
     "RestartedExp3",
     "Result",
     "SAOL",
-    "TsallisINF",
     "SlidingWindowUCB",
-    "SwitchingLinear",
     "StochasticCorral",
+    "SwitchingLinear",
     "ThompsonSampling",
+    "TsallisINF",
     "TuningWarning",
     "TurncoatError",
     "TurncoatWarning",
