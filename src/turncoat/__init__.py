@@ -59,7 +59,8 @@ if TYPE_CHECKING:
         Uniform,
         restore,
     )
-    from turncoat.play import play, play_points
+    from turncoat.play import play
+    from turncoat.points import play_points
     from turncoat.race import Result, race, told
     from turncoat.regret import (
         best_point_losses,
@@ -79,7 +80,8 @@ _HOME = {
     "Hedge KLUCB Learner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
     "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform "
     "restore",
-    "play": "play play_points",
+    "play": "play",
+    "points": "play_points",
     "race": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",

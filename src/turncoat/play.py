@@ -16,20 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat._jit import borrow, jit_game
-from turncoat._rules import ask, is_game, loss_of, mean_of, see, teach, tell
-from turncoat.environments.ball import BallSwitching, write_vector
+from turncoat._rules import ask, is_game, loss_of, mean_of, see, teach
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.learners.learner import Learner
 from turncoat.learners.linear import LinearLearner
 from turncoat.learners.switching_linear import SwitchingLinear
-from turncoat.mirror.cholesky import dot
-from turncoat.types import Ints, Matrix, Vector
+from turncoat.types import Ints, Vector
 
 _FIRST_BLOCK = 256
 _BLOCK_SECONDS = 0.05  # how long Ctrl-C may wait
-_POINTS_AT_ONCE = 4096
 
 
 class Notes(NamedTuple):
@@ -150,37 +147,3 @@ def outside(losses: Any, value: float, t: int, arm: int, low: float, high: float
     if hasattr(losses, "game"):
         return LossError(f"the loss in round {t}, arm {arm} of {type(losses).__name__} is {value!r}; {accepted}")
     return TableError(f"the loss in row {t}, column {arm} is {value!r}; {accepted}")
-
-
-@jit_game
-def run_points(state: Any, game: Any, vector: Vector, points: Matrix, first: int, stop: int, high: float) -> None:
-    """Play the points of rounds first … stop - 1 against loss vectors; `vector` is room for one of them."""
-    state = borrow(state)
-    game = borrow(game)
-    for t in range(first, stop):
-        choice = ask(state)
-        points[t] = state.point
-        write_vector(game, t, vector)
-        loss = dot(state.point, vector) / high
-        tell(state, (choice[0], 1.0), min(max(0.5 + 0.5 * loss, 0.0), 1.0))
-
-
-def play_points(learner: SwitchingLinear, game: BallSwitching) -> Matrix:
-    """Play a whole game over the ball; the points, (rounds, dimension). As `play`, for learners that play points."""
-    if not isinstance(learner, SwitchingLinear) or not isinstance(game, BallSwitching):
-        raise OptionError(f"{learner!r} and {game!r} do not play; accepted are a SwitchingLinear and a BallSwitching")
-    if learner.dimension != game.dimension:
-        raise OptionError(
-            f"{game!r} has {game.dimension} dimensions and the learner {learner.dimension}; accepted is the same"
-        )
-    low, high = learner.loss_range
-    if high < game.size + game.noise:
-        raise OptionError(
-            f"loss_range is {(low, high)!r} and losses reach {game.size + game.noise:g}; accepted is a wider one"
-        )
-    points, vector = np.empty((game.horizon, game.dimension)), np.empty(game.dimension)
-    with learner.whole_game():
-        for t in range(0, game.horizon, _POINTS_AT_ONCE):
-            stop = min(t + _POINTS_AT_ONCE, game.horizon)
-            run_points(learner.view(), game.game, vector, points, t, stop, high)
-    return points
