@@ -10,9 +10,10 @@ from rich.console import Console
 
 import turncoat as tc
 from tests.cli.typed import run
-from turncoat.cli.board import FRONT, boards
+from turncoat.cli.board import boards
 from turncoat.cli.race import show_result
-from turncoat.race.plan import CellAt, GroundAt, Names
+from turncoat.race import FRONT
+from turncoat.race.places import CellAt, GroundAt, Names
 
 N_LEARNERS, N_GAMES = 20, 15
 

@@ -15,7 +15,8 @@ from tests.race.makers import LEARNERS, Broken, FollowTheLeader
 from turncoat.environments import Environment, Piecewise, Table, scenario
 from turncoat.errors import LossError, OptionError, TableError, TuningWarning
 from turncoat.race import Progress, statistics
-from turncoat.race.plan import CellAt, Plan
+from turncoat.race.places import CellAt
+from turncoat.race.plan import Plan
 
 T = 600
 FRAMES = ("traces", "frontier", "shares", "trust", "split", "bounds")

@@ -28,7 +28,8 @@ from turncoat.environments import Table, scenario
 from turncoat.errors import OptionError, TuningWarning
 from turncoat.race.cell import play_cell
 from turncoat.race.checkpoints import Stopped, checkpoints
-from turncoat.race.plan import CellAt, Plan
+from turncoat.race.places import CellAt
+from turncoat.race.plan import Plan
 from turncoat.race.split import split_losses
 
 T = 600

@@ -14,12 +14,13 @@ import pytest
 
 import turncoat as tc
 from tests.report.sample import crowd
-from turncoat.race import ENTRIES, FEW
+from turncoat.race import ENTRIES, FEW, FRONT
 from turncoat.report import Frames, maps
+from turncoat.report.arms import arms, map_of
 from turncoat.report.figures import FIGURES, draw_all, still
 from turncoat.report.growth import _words, powers
-from turncoat.report.looks import COLOURS, FRONT, Look, looks_of
-from turncoat.report.maps import _arms, shown_learners
+from turncoat.report.looks import COLOURS, Look, looks_of
+from turncoat.report.maps import shown_learners
 from turncoat.report.over_time import thinned
 
 Specs = dict[str, dict[str, Any]]
@@ -166,7 +167,7 @@ def test_arms_played_between_two_checkpoints_are_differences() -> None:
         {"t": t * 2, "arm": [0] * 4 + [1] * 4, "share": [1, 1, 60 / 90, 0.5, 0, 0, 30 / 90, 0.5]},
         strict=False,
     )
-    cells = _arms(shares).cells
+    cells = map_of(shares).cells
     assert np.allclose(cells[0], [1] * 30 + [0] * 30) and np.allclose(cells[1], [0] * 30 + [1] * 30)
 
 
@@ -192,7 +193,7 @@ def test_a_figure_with_fewer_maps_than_learners_says_so(
     frames: Frames, looks: dict[str, Look], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maps, "MOST_MAPS", 8)
-    chart = maps.arms(frames, looks).to_dict(validate=False)
+    chart = arms(frames, looks).to_dict(validate=False)
     assert chart["title"] == "the best 2 of these 6 learners"
     assert len(chart["concat"]) == 2 * 4
 

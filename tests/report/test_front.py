@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 from tests.report.sample import crowd, in_games, stating
+from turncoat.race import FRONT
 from turncoat.report import Frames, report
 from turncoat.report.figures import draw_all
 from turncoat.report.front import MOST_LINES, front, fronts, in_front, remarks, with_everyone
-from turncoat.report.looks import COLOURS, FRONT, looks_of
+from turncoat.report.looks import COLOURS, looks_of
 from turncoat.report.page import MANY_GAMES
 
 

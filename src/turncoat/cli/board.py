@@ -11,11 +11,11 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from turncoat.cli.screen import plain_table
-from turncoat.race import BANDIT, Result, in_leagues, league_of
+from turncoat.race import BANDIT, FRONT, Result, in_leagues, league_of
 
 GAP = 2  # blanks after every column …
 RULE = 1  # … and one between them
-FRONT = 12  # learners of a league, and games, that are shown
+MOST_GAMES = 12  # that have a column each
 
 
 class Column(NamedTuple):
@@ -47,7 +47,7 @@ def boards(result: Result, width: int, *, everyone: bool = False) -> Board:
         Column("mean rank", {row["learner"]: _number(row, "mean_rank", 1) for row in overall.iter_rows(named=True)}),
         Column("ns/round", {row["learner"]: f"{row['ns_per_round']:,.0f}" for row in overall.iter_rows(named=True)}),
     ]
-    many = len(result.names.environments) > FRONT and not everyone
+    many = len(result.names.environments) > MOST_GAMES and not everyone
     if not many:
         columns += _regrets(result)
     names = [cell_len(learner) for learners in shown.values() for learner in learners]

@@ -13,7 +13,8 @@ from turncoat.race.engines import CellJob, GroundJob, Job, check_sendable, do_al
 from turncoat.race.entries import Maker
 from turncoat.race.ground import Ground
 from turncoat.race.manifest import about
-from turncoat.race.plan import CellAt, GroundAt, Plan
+from turncoat.race.places import CellAt, GroundAt
+from turncoat.race.plan import Plan
 from turncoat.race.result import Result
 from turncoat.race.store import Memory, open_store
 from turncoat.race.warm_up import as_sent, warm_up

@@ -22,7 +22,7 @@ from turncoat.learners import Learner
 from turncoat.packages import needed
 from turncoat.race.cell import Cell, play_cell
 from turncoat.race.ground import Ground, lay_ground
-from turncoat.race.plan import CellAt, GroundAt
+from turncoat.race.places import CellAt, GroundAt
 from turncoat.race.split import can_split, split_cell
 from turncoat.race.warm_up import warm_up
 from turncoat.types import Ints

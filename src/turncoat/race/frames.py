@@ -15,7 +15,7 @@ import numpy as np
 from turncoat.packages import needed
 from turncoat.race.cell import Cell
 from turncoat.race.ground import Ground
-from turncoat.race.plan import CellAt
+from turncoat.race.places import CellAt
 from turncoat.race.theory import BOUNDS, bounds_of
 from turncoat.types import Matrix, Vector
 

@@ -12,6 +12,7 @@ from turncoat.learners import Learner
 
 BANDIT = "bandit"
 LEAGUES = (BANDIT, "full information", "linear")
+FRONT = 12  # learners of a league that stand in front, where many race
 
 
 def setting_of(learner: object) -> str:

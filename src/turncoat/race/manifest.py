@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from turncoat._version import __version__
 from turncoat.errors import RaceError
-from turncoat.race.plan import CellAt, Facts, GroundAt, Names, Plan
+from turncoat.race.places import CellAt, Facts, GroundAt, Names
+from turncoat.race.plan import Plan
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -9,8 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from turncoat.race.entries import Maker, make_learner, size_of
 from turncoat.race.ground import default_switches
 from turncoat.race.keys import environment_parts, key_of, learner_parts
 from turncoat.race.leagues import setting_of
+from turncoat.race.places import CellAt, Facts, GroundAt, Names
 from turncoat.race.split import can_split, parse_split
 from turncoat.types import Ints
 
@@ -30,59 +30,6 @@ MOST_SEEDS = 10**6
 MOST_COMPARED = 10**6  # switches of a comparator
 
 MakeEnvironment = Callable[[int, np.random.SeedSequence], Environment]  # (horizon, seed)
-
-
-class GroundAt(NamedTuple):
-    """Where a ground stands in a race."""
-
-    environment: str
-    seed: int
-    horizon: int
-
-
-class CellAt(NamedTuple):
-    """Where a cell stands in a race."""
-
-    environment: str
-    learner: str
-    seed: int
-    horizon: int
-
-    @property
-    def ground(self) -> GroundAt:
-        """What it stands on."""
-        return GroundAt(self.environment, self.seed, self.horizon)
-
-
-class Facts(NamedTuple):
-    """What a race knows of an environment without playing."""
-
-    n_arms: int
-    oblivious: bool
-    description: str
-
-
-class Names(NamedTuple):
-    """Who races where, how often and how long."""
-
-    learners: list[str]
-    environments: dict[str, Facts]
-    seeds: int
-    horizons: list[int]  # in rising order
-    settings: Mapping[str, str] = MappingProxyType({})  # of the learners; empty words where none is stated
-
-    @property
-    def horizon(self) -> int:
-        """The longest."""
-        return self.horizons[-1]
-
-    def cells(self) -> Iterator[CellAt]:
-        """Every cell: environment by environment, learner by learner, seed by seed."""
-        for environment in self.environments:
-            for learner in self.learners:
-                for i in range(self.seeds):
-                    for horizon in self.horizons:
-                        yield CellAt(environment, learner, i, horizon)
 
 
 class Plan:

@@ -25,7 +25,7 @@ from turncoat.race.files import load_record
 from turncoat.race.frames import frame
 from turncoat.race.ground import Ground
 from turncoat.race.manifest import cell_file, ground_file, read_manifest
-from turncoat.race.plan import CellAt, GroundAt, Names
+from turncoat.race.places import CellAt, GroundAt, Names
 from turncoat.race.standings import leaderboard, overall
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from turncoat.race.cell import Cell
 from turncoat.race.files import TEMPORARY, load_record, save_record, write_whole
 from turncoat.race.ground import Ground
 from turncoat.race.manifest import MANIFEST, cell_file, ground_file, manifest_text, refuse_foreign
-from turncoat.race.plan import CellAt, GroundAt, Plan
+from turncoat.race.places import CellAt, GroundAt
+from turncoat.race.plan import Plan
 
 
 class Memory:

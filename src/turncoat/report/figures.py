@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
+from turncoat.report.arms import arms
 from turncoat.report.frames import Frames
 from turncoat.report.frontier import frontier
 from turncoat.report.growth import growth
 from turncoat.report.looks import Look
-from turncoat.report.maps import arms, trust
 from turncoat.report.over_time import regret_over_time
 from turncoat.report.panel import FOCUS, HOVER
 from turncoat.report.split import split
 from turncoat.report.standings import leaderboard, times
+from turncoat.report.trust import trust
 
 NO_REMARKS: Mapping[str, str] = MappingProxyType({})
 

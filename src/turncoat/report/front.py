@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from turncoat.race import BANDIT, in_leagues
+from turncoat.race import BANDIT, FRONT, in_leagues
 from turncoat.report.frames import Frames
-from turncoat.report.looks import FRONT
 
 BY_GAME = ("traces", "frontier", "growth")  # frames of lines: each game has its own front
 BY_LEARNER = ("leaderboard", "overall", "times", "shares", "trust", "split")  # the same learners in every game

@@ -21,7 +21,6 @@ COLOURS = (
 )
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (14, 4))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-FRONT = 12  # learners of a league in front; the page shows the rest on request
 
 PLANTED = COLOURS[1]  # the planted path, on top of a map
 EMPTY, FULL = "#f2f2f2", "#08306b"  # a share of 0 and of 1

@@ -1,7 +1,4 @@
-"""Maps: the arms a learner played over time under the planted path, and a master's trust in its bases over time.
-
-Dark is much, light is little, in grey as in colour. A column for each environment, a row for each learner.
-"""
+"""Maps over time: dark is much, light is little, in grey as in colour. A column for a game, a row for a learner."""
 
 from __future__ import annotations
 
@@ -22,7 +19,6 @@ from turncoat.types import Matrix
 
 N_BINS = 60
 MOST_MAPS = 120  # in one figure
-MOST_SEGMENTS = 200  # of a planted path that is still drawn
 WIDTH, HEIGHT = 190, 66
 SHADE = 0.025  # values are rounded to multiples of it: finer shades cannot be seen
 
@@ -64,80 +60,10 @@ def shown_learners(learners: list[str], n_environments: int) -> list[str]:
     return learners[: max(2, MOST_MAPS // max(1, n_environments))]
 
 
-def arms(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
-    """The arms that were played in the game of the first seed, and the planted path as a line."""
-    assert frames.shares is not None
-    first = frames.shares["seed"].min()
-    shares = frames.shares.filter(pl.col("seed") == first)
-    maps = {
-        (str(environment), str(learner)): _arms(one)
-        for (environment, learner), one in shares.group_by("environment", "learner", maintain_order=True)
-        if learner in looks
-    }
-    if frames.has("planted"):
-        assert frames.planted is not None
-        for environment, T in frames.games.select("environment", "horizon").iter_rows():
-            path = frames.planted.filter((pl.col("seed") == first) & (pl.col("environment") == environment))
-            overlay = _steps(path.sort("start"), T)
-            for key in [key for key in maps if key[0] == environment]:
-                maps[key] = maps[key]._replace(overlay=overlay)
-    return _figure(frames, maps, "share of rounds", "arm", looks)
-
-
-def _arms(one: pl.DataFrame) -> Map:
-    """How often each arm was played in each bin of time: differences of rounds played so far."""
-    wide = one.sort("t").pivot(on="arm", index="t", values="share", maintain_order=True).fill_null(0.0)
-    t = wide["t"].to_numpy().astype(float)
-    edges = np.linspace(0.0, t[-1], N_BINS + 1)
-    columns = sorted((name for name in wide.columns if name != "t"), key=int)
-    cells = np.zeros((int(columns[-1]) + 1, N_BINS))
-    for name in columns:
-        played = np.concatenate([[0.0], wide[name].to_numpy() * t])
-        cells[int(name)] = np.diff(np.interp(edges, np.concatenate([[0.0], t]), played)) / np.diff(edges)
-    return Map(cells, [str(arm) for arm in range(len(cells))], [])
-
-
-def _steps(path: pl.DataFrame, T: int) -> list[dict[str, float]]:
-    """The planted path as level lines; nothing where it would be a blur."""
-    if path.height > MOST_SEGMENTS:
-        return []
-    return path.select(x="start", x2=pl.col("start").shift(-1, fill_value=T), y="arm").to_dicts()
-
-
-def trust(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
-    """How likely a master is to follow each base, mean over the seeds. A line at the planted number of switches."""
-    assert frames.trust is not None
-    switches = dict(frames.games.select("environment", "n_switches").iter_rows())
-    maps = {
-        (str(environment), str(learner)): _trust(one, switches.get(environment))
-        for (environment, learner), one in frames.trust.group_by("environment", "learner", maintain_order=True)
-        if learner in looks
-    }
-    return _figure(frames, maps, "probability of following", "base's S", looks) if maps else None
-
-
-def _trust(one: pl.DataFrame, S: int | None) -> Map:
-    means = one.group_by("base", "candidate", "t").agg(pl.col("probability").mean()).sort("base", "t")
-    T = float(max(one["t"].to_list()))
-    middles = (np.arange(N_BINS) + 0.5) * T / N_BINS
-    candidates, rows = [], []
-    for (_, candidate), base in means.group_by("base", "candidate", maintain_order=True):
-        rows.append(np.interp(middles, base["t"].to_numpy(), base["probability"].to_numpy()))
-        candidates.append(float(candidate))
-    overlay = []
-    if S is not None and candidates[0] <= S <= candidates[-1]:
-        height = float(np.interp(math.log(S), np.log(candidates), np.arange(len(candidates))))
-        overlay = [{"x": 0.0, "x2": T, "y": height}]
-    return Map(np.array(rows), [_round(candidate) for candidate in candidates], overlay)
-
-
-def _round(candidate: float) -> str:
-    return f"{candidate:.0f}" if candidate < 1000 else f"{candidate / 1000:.0f}k"
-
-
-def _figure(
+def figure(
     frames: Frames, maps: dict[tuple[str, str], Map], value: str, side: str, looks: Mapping[str, Look]
 ) -> alt.ConcatChart:
+    """The maps of these (environment, learner), side by side; `value` and `side` say what a cell and a row are."""
     environments = [one for one in frames.environments() if any(key[0] == one for key in maps)]
     raced = [one for one in looks if any(key[1] == one for key in maps)]
     learners = shown_learners(raced, len(environments))

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from turncoat.race import in_leagues
+from turncoat.race import FRONT, in_leagues
 from turncoat.report.frames import Frames
-from turncoat.report.looks import FRONT, Look
+from turncoat.report.looks import Look
 from turncoat.report.standings import rank_words
 
 LEAGUE_WORDS = {
