@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import MAKERS, SEEING_ALL, Maker, contents, each, everyone, tell, tell_row
+from tests.contract.makers import EVERYONE, LINEAR, MAKERS, SEEING_ALL, Maker, contents, each, everyone, tell, tell_row
 from turncoat.errors import LossError, OptionError, TableError
-from turncoat.learners import LinearLearner
 from turncoat.types import Matrix
 
 
@@ -39,14 +38,19 @@ def random_losses(n_rounds: int, K: int, low: float = 0.0, high: float = 1.0) ->
     return losses
 
 
+SIZES = [  # a round of a linear learner costs K³: with a hundred arms it would take minutes with the JIT off
+    pytest.param(make, K, id=f"{name}-{K}")
+    for name, make in EVERYONE
+    for K in (1, 2, 9, 100)
+    if K < 100 or (name, make) not in LINEAR
+]
+
+
 @pytest.mark.jit_off
-@pytest.mark.parametrize("K", [1, 2, 9, 100])
-@everyone
+@pytest.mark.parametrize(("make", "K"), SIZES)
 def test_play_is_asking_and_telling(make: Maker, K: int) -> None:
     losses = random_losses(150, K)
     played, handled = make(K, 10**6, seed=3), make(K, 10**6, seed=3)
-    if isinstance(played, LinearLearner) and K == 100:
-        return  # a round costs K³: minutes with the JIT off
     arms = tc.play(played, losses)
     assert arms.dtype == np.int64 and arms.tolist() == by_hand(handled, losses)
     assert contents(played) == contents(handled)
