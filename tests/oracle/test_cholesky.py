@@ -40,12 +40,39 @@ def test_the_solution_is_numpys(d: int) -> None:
 
 
 @pytest.mark.jit_off
-def test_a_pivot_lost_to_rounding_stays_at_its_bound() -> None:
+def test_a_bound_lost_to_rounding_is_lifted_to_the_level_of_rounding() -> None:
     # 1 + 1e-20 is 1 in floats: the second pivot of [[1, 1], [1, 1 + 1e-20]] comes out as 0, and L would divide by it.
+    # 2 · 3 · 2^-52 · 3 = 4e-15 is added to the diagonal; the other pivots are 2 and 3/2 of that.
     lower = np.empty((3, 3))
     factor(np.ones((3, 3)), 1e-20, lower)
-    assert np.isfinite(lower).all()
-    assert np.diag(lower).tolist() == [1.0, 1e-10, 1e-10]
+    level = 18 * 2.0**-52
+    assert np.diag(lower) ** 2 == pytest.approx([1.0, 2 * level, 1.5 * level], rel=0.1)
+
+
+@pytest.mark.parametrize("d", [2, 8, 64])
+def test_a_matrix_of_a_single_direction_is_solved(d: int) -> None:
+    """Put at their bound one by one, pivots below rounding made the entries after them explode, and NaN from d = 8."""
+    chance = np.random.default_rng(d)
+    for size in (1.0, 1e6, 1e12):
+        x = chance.standard_normal(d)
+        x *= size / np.linalg.norm(x)
+        lower, solved = np.empty((d, d)), x.copy()
+        factor(np.outer(x, x), 1e-6, lower)
+        solve(lower, solved)
+        assert solved @ x == pytest.approx(1.0, rel=1e-5)
+        assert np.abs(lower @ lower.T - np.outer(x, x)).max() <= 1e-13 * d * size**2 + 2e-6
+
+
+@pytest.mark.parametrize("wrong", [-1.0, -1e-9])
+def test_a_matrix_that_is_not_positive_is_lifted_until_it_is(wrong: float) -> None:
+    matrix, lower = np.diag([1.0, 2.0, wrong]), np.empty((3, 3))
+    factor(matrix, 1e-20, lower)
+    lift = (lower @ lower.T - matrix)[2, 2]
+    assert -wrong < lift <= -12 * wrong
+
+
+def test_a_factor_ends_on_nan() -> None:
+    factor(np.full((2, 2), np.nan), 1.0, np.empty((2, 2)))
 
 
 @pytest.mark.jit_off

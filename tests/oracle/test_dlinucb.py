@@ -15,7 +15,7 @@ import pytest
 
 from tests.naive import linear as naive
 from tests.naive.index import UCB1 as NaiveUCB1
-from turncoat.learners import DLinUCB
+from turncoat.learners import DLinUCB, restore
 
 CLOSE = 1e-10
 
@@ -139,3 +139,27 @@ def test_turning_all_vectors_turns_the_parameter_and_leaves_the_indices() -> Non
         turned.observe(turn @ x, loss)
     assert turned.indices(probe @ turn.T) == pytest.approx(plain.indices(probe), rel=1e-11)
     assert turned.parameter == pytest.approx(turn @ plain.parameter, rel=1e-10, abs=1e-12)
+
+
+# -- long vectors and little regularisation ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [2, 8, 64])
+@pytest.mark.parametrize("discount", [1.0, 0.97])
+def test_vectors_so_long_that_the_regularisation_is_lost_to_rounding(d: int, discount: float) -> None:
+    """lambda is 1e-18 of |x|². One vector, always: V and V~ are sums of powers along it, everything else is rounding.
+
+    Without help from cholesky.py this was NaN after a dozen rounds at d = 8 and after one at d = 64."""
+    learner = DLinUCB(d, 1000, discount=discount, feature_norm=1e6, regularisation=1e-6, seed=1)
+    x = arms(np.random.default_rng(d), 1, d, 1.0)[0]
+    x *= 1e6 / np.linalg.norm(x) / (1 + 1e-12)
+    V = Vt = b = 0.0
+    for t in range(100):
+        reward = float(t % 3 == 0)
+        learner.observe(x, reward=reward)
+        V, Vt, b = discount * V + 1, discount**2 * Vt + 1, discount * b + reward
+    state = learner.view()
+    assert state.theta @ x == pytest.approx(b / V, rel=1e-6)
+    assert np.linalg.norm(state.root @ x) == pytest.approx(math.sqrt(Vt) / V, rel=1e-6)
+    again = restore(learner.state())
+    assert again.state() == learner.state()

@@ -143,10 +143,16 @@ def tell(state: DLinUCBState, choice: tuple[int, float], loss: float) -> None:
     add_outer(state.Vt, gamma * gamma, x, (1.0 - gamma * gamma) * lam)  # (2)
     for i in range(state.d):
         state.b[i] = gamma * state.b[i] + x[i] * (1.0 - loss)  # (3)
-        state.theta[i] = state.b[i]
-    factor(state.V, lam, state.lower)
+    refresh(state)
+
+
+@jit_rule
+def refresh(state: DLinUCBState) -> None:
+    """Find what follows from V, V~ and b: theta, and Rᵀ V⁻¹."""
+    state.theta[:] = state.b
+    factor(state.V, state.lam, state.lower)
     solve(state.lower, state.theta)
-    factor(state.Vt, lam, state.root)
+    factor(state.Vt, state.lam, state.root)
     transpose(state.root)
     for i in range(state.d):
         solve(state.lower, state.root[i])
@@ -206,8 +212,9 @@ class DLinUCB(LinearLearner):
         constants = [d, self._discount, lam, bias, self._exploration * SIGMA, 2.0 * math.log(T), self._feature_norm]
         self.start(constants, n_more=2 * d + 4 * d * d)
         state = self.view()
-        for matrix, size in ((state.V, lam), (state.Vt, lam), (state.lower, lam**0.5), (state.root, lam**-0.5)):
-            np.fill_diagonal(matrix, size)
+        for matrix in (state.V, state.Vt):
+            np.fill_diagonal(matrix, lam)
+        refresh(state)
 
     def indices(self, features: ArrayLike | None = None) -> Vector:
         """The index of every arm, a row of `features` each, in rewards: what an `ask` compares."""
@@ -218,20 +225,18 @@ class DLinUCB(LinearLearner):
 
     def _damage(self) -> str:
         state = self.view()
-        n, d = float(state.clock[0]), self.dimension
-        most = 1.0 + 1e-9
+        n, most = float(state.clock[0]), 1.0 + 1e-9
         squares = max(np.abs(state.V).max(), np.abs(state.Vt).max())
         if squares > (state.lam + n * state.L**2) * most or np.abs(state.b).max() > n * state.L * most:
             return "more was counted than was told"
-        try:
-            inverse = np.linalg.solve(state.V, np.eye(d))
-            root = np.linalg.cholesky(state.Vt).T @ inverse
-        except np.linalg.LinAlgError:
-            return "what it knows of the features is no sum of squares"
-        scale = 1e-6 * (1.0 + np.abs(inverse).max() * (n * state.L + 1.0))
-        if not (
-            np.allclose(state.root, root, 1e-6, scale) and np.allclose(state.theta, inverse @ state.b, 1e-6, scale)
-        ):
+        for matrix in (state.V, state.Vt):
+            spectrum = np.linalg.eigvalsh(matrix)
+            if not np.array_equal(matrix, matrix.T) or spectrum[0] < -1e-6 * spectrum[-1]:
+                return "what it knows of the features is no sum of squares"
+        found = np.concatenate([state.theta, state.lower.ravel(), state.root.ravel()])
+        refresh(state)
+        again = np.concatenate([state.theta, state.lower.ravel(), state.root.ravel()])
+        if not np.allclose(found, again, rtol=1e-6, atol=1e-12):
             return "theta and root do not follow from what it knows"
         return super()._damage()
 

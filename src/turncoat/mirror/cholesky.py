@@ -1,11 +1,16 @@
 """Small linear systems by Cholesky factors, in place and without allocation: for matrices of a few dozen rows.
 
 A symmetric, positive definite M is L Lᵀ with L lower triangular; M x = b is then two triangular solves. Learners only
-solve with matrices M ≥ m I whose m > 0 they know, and so every pivot of L, squared, is at least m. Where rounding says
-otherwise the pivot is put at its bound: a factor is always finite, and never NaN.
+solve with matrices M ≥ m I whose m > 0 they know, and so every pivot of L, squared, is at least m.
+
+Where m is lost to rounding, below 2 d eps times the trace of M, that is not so in floats: pivots may come out negative,
+and one that is merely too small makes all below it explode. There M + r I is factored in the place of M, r being that
+level; and if M is not even so positive (its own sums were rounded too), with ten times r, until it is. So a factor is
+always finite, and never NaN.
 
 Cost: d³/3 multiplications and additions for a factor, 2d² for a solve.
-Reference: G. H. Golub, C. F. Van Loan, "Matrix Computations", 2013, section 4.2.
+References: G. H. Golub, C. F. Van Loan, "Matrix Computations", 2013, section 4.2; N. J. Higham, "Accuracy and stability
+of numerical algorithms", 2002, section 10.1, for how small an eigenvalue a factor survives.
 """
 
 from __future__ import annotations
@@ -15,10 +20,26 @@ import math
 from turncoat._jit import jit
 from turncoat.types import Matrix, Vector
 
+_EPSILON = 2.0**-52
+_FARTHEST = 1e300  # no finite matrix of any learner gets here; the loop must end on NaN, too
+
 
 @jit
 def factor(matrix: Matrix, least: float, lower: Matrix) -> None:
     """Write L with L Lᵀ = matrix, zeros above its diagonal; no eigenvalue is below `least` > 0."""
+    d = matrix.shape[0]
+    trace = 0.0
+    for i in range(d):
+        trace += matrix[i, i]
+    level = 2.0 * d * _EPSILON * trace
+    lift = level if least < level else 0.0
+    while not _is_factored(matrix, lift, max(least, lift), lower) and lift < _FARTHEST:
+        lift = max(10.0 * lift, level, least)
+
+
+@jit
+def _is_factored(matrix: Matrix, lift: float, least: float, lower: Matrix) -> bool:
+    """Factor matrix + lift · I; False, and L is left unfinished, where a pivot is far below `least`."""
     d = matrix.shape[0]
     for i in range(d):
         for j in range(i):
@@ -26,12 +47,15 @@ def factor(matrix: Matrix, least: float, lower: Matrix) -> None:
             for k in range(j):
                 total -= lower[i, k] * lower[j, k]
             lower[i, j] = total / lower[j, j]
-        pivot = matrix[i, i]
+        pivot = matrix[i, i] + lift
         for k in range(i):
             pivot -= lower[i, k] * lower[i, k]
+        if not pivot > 0.5 * least:
+            return False
         lower[i, i] = math.sqrt(max(pivot, least))
         for j in range(i + 1, d):
             lower[i, j] = 0.0
+    return True
 
 
 @jit
