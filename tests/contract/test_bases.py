@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import pickle
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import turncoat as tc
 from tests.contract.makers import Maker, play_by_hand
+from turncoat._rules import ask
 from turncoat.errors import HorizonError, OptionError, StateError
+from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
+from turncoat.learners.full_information import FullInformationLearner
+from turncoat.learners.hedge import HedgeState
+from turncoat.mirror.tree import tree_size
+from turncoat.types import Ints, Vector, Words
 
 KEEPERS: list[Any] = [tc.Corral, tc.StochasticCorral]
 every_keeper = pytest.mark.parametrize("keeper", KEEPERS)
@@ -30,6 +36,33 @@ def fewer_arms(arms: Any, horizon: Any, *, seed: Any) -> tc.Learner:
     return tc.Exp3(len(arms) - 1, horizon, seed=seed)
 
 
+def warm(arms: Any, horizon: Any, *, seed: Any) -> tc.Learner:
+    learner = tc.Exp3(arms, horizon, seed=seed)
+    learner.observe(0, 0.5, 0.3)
+    return learner
+
+
+class Seer(FullInformationLearner):
+    """A learner of a user's that sees all losses, and states no facts."""
+
+    name = "seer"
+    state_type = HedgeState
+    signed = ("scores",)
+
+    def __init__(self, arms: Any, horizon: Any = None, *, seed: Any = None, loss_range: Any = (0.0, 1.0)) -> None:
+        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
+        self.start([self.n_arms, 0.1], n_more=3 * self.n_arms + tree_size(self.n_arms))
+        self.view().tree[: self.n_arms] = 1.0
+
+
+class Unsteady(tc.Exp3):
+    stability = "quarter"  # type: ignore[assignment]
+
+    def __init__(self, arms: Any, horizon: Any = None, *, seed: Any = None) -> None:
+        super().__init__(arms, horizon, seed=seed)
+        self.stability = "quarter"  # type: ignore[assignment]
+
+
 REFUSED: list[tuple[Any, str]] = [
     ([tc.ThompsonSampling], "ThompsonSampling, which cannot be a base: it cannot say how probable its choices are"),
     (["thompson-sampling"], "ThompsonSampling, which cannot be a base: it cannot say how probable"),
@@ -37,6 +70,12 @@ REFUSED: list[tuple[Any, str]] = [
     ([partial(tc.AdaptiveMasterBase, feedback="shared")], "AdaptiveMasterBase, which cannot be a base: it has bases"),
     ([tc.Corral], "Corral, which cannot be a base: it has bases of its own"),
     (["corral"], "Corral, which cannot be a base"),
+    ([tc.Hedge], "Hedge, which cannot be a base: it learns from the losses of all arms"),
+    ([Seer], "Seer, which cannot be a base: it learns from the losses of all arms"),
+    (["dlinucb"], "DLinUCB, which cannot be a base: it chooses among features"),
+    ([tc.SwitchingLinear], "SwitchingLinear, which cannot be a base"),
+    ([Unsteady], "with the stability 'quarter'; accepted are 'none', 'half', 'kept'"),
+    ([warm], "1 told, 0 outstanding>; accepted are learners that have not begun"),
     (["exp4"], "there is no learner 'exp4'; near it are 'exp3'"),
     ([""], "bases has ''; accepted is a list of bases"),
     ([3], "bases has 3; accepted is a list of bases"),
@@ -82,6 +121,54 @@ def test_bases_are_shown_and_saved_in_plain_values_and_in_their_order(keeper: Ma
     assert again.state() == learner.state() == tc.restore(learner.state()).state()
     assert np.array_equal(again.base_probabilities, learner.base_probabilities)
     assert play_by_hand(again, 20) == play_by_hand(learner, 20)
+
+
+def defined(favourite: int) -> type[tc.Learner]:
+    """A learner that always plays one arm: each time it is defined anew, under the same names, as in a notebook."""
+
+    class StubbornState(NamedTuple):
+        rng: Words
+        clock: Ints
+        K: int
+
+    @jit_rule
+    def view(buffer: Vector) -> StubbornState:
+        return StubbornState(rng_of(buffer), clock_of(buffer), int(buffer[HEAD]))
+
+    @jit_rule
+    def stubborn(state: StubbornState) -> tuple[int, float]:
+        return favourite, 1.0
+
+    @jit_rule
+    def tell(state: StubbornState, choice: tuple[int, float], loss: float) -> None:
+        state.clock[0] += 1
+
+    @jit_rule
+    def probability(state: StubbornState, arm: int) -> float:
+        return 1.0 if arm == favourite else 0.0
+
+    register_learner(StubbornState, view=view, ask=stubborn, tell=tell, probability=probability)
+
+    class Stubborn(tc.Learner):
+        name = "stubborn"
+        state_type = StubbornState
+
+        def __init__(self, arms: Any, horizon: Any = None, *, seed: Any = None, loss_range: Any = (0.0, 1.0)) -> None:
+            super().__init__(arms, horizon, seed, loss_range, needed_by=None)
+            self.start([self.n_arms], n_more=0)
+
+    return Stubborn
+
+
+@pytest.mark.jit_off
+def test_a_base_that_is_defined_anew_plays_its_new_rule() -> None:
+    """As in a notebook whose cell is run again; also when it is found by its name, as in a copy of its keeper."""
+    for favourite in (2, 0, 1):
+        kind = defined(favourite)
+        for base in (kind, "stubborn"):
+            herd = tc.Corral(3, 100, bases=[base], seed=1).view().herd
+            assert type(herd.like) is kind.state_type  # what compiled code finds the rule by
+            assert ask(herd.like)[0] == favourite
 
 
 @pytest.mark.jit_off

@@ -70,9 +70,16 @@ def blocks_of(bases: Sequence[tuple[type, int]]) -> list[tuple[type, int, int]]:
 
 
 def kinds_of(states: Sequence[type]) -> type:
-    """The class that stands for a chain of blocks with these states. Made once, and never instantiated."""
+    """The class that stands for a chain of blocks with these states. Made once, and never instantiated.
+
+    Named by the names of the states. Somebody who defines a state anew, under its old name, gets another class.
+    """
     names = [f"{state.__module__}.{state.__qualname__}" for state in states]
-    name = "Kinds_" + hashlib.sha256(" ".join(names).encode()).hexdigest()[:16]
+    name = stem = "Kinds_" + hashlib.sha256(" ".join(names).encode()).hexdigest()[:16]
+    n_before = 0
+    while name in globals() and _KINDS[globals()[name]] != tuple(states):
+        n_before += 1
+        name = f"{stem}_{n_before}"
     if name not in globals():
         foreign = [state.__module__ for state in states if state.__module__.partition(".")[0] != PACKAGE.name]
         Kinds = namedtuple(name, "herd", module=foreign[0] if foreign else __name__)  # type: ignore[misc]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
+from turncoat._jit import PACKAGE
 from turncoat.errors import OptionError, unknown
-from turncoat.learners.learner import Learner
+from turncoat.learners.learner import Learner, Stability
+from turncoat.learners.linear import LinearLearner
 from turncoat.types import Label
 
 MOST_BASES = 1000
@@ -40,22 +42,32 @@ def _recruit_one(base: Any, arms: Sequence[Label], horizon: int | None) -> Learn
     _refuse(type(learner))
     if learner.n_arms != len(arms):
         raise OptionError(f"bases has {learner!r}; accepted are learners over the same {len(arms)} arms")
+    if learner.n_told or learner.n_outstanding:  # a saved keeper makes its bases again by their words
+        raise OptionError(f"bases has {learner!r}; accepted are learners that have not begun")
+    if learner.stability not in get_args(Stability):
+        words = ", ".join(repr(word) for word in get_args(Stability))
+        raise OptionError(f"bases has {learner!r} with the stability {learner.stability!r}; accepted are {words}")
     return learner
 
 
 def _refuse(kind: type[Learner]) -> None:
     """Say why learners of this class cannot be bases, if they cannot."""
-    facts = getattr(kind, "facts", None)
-    why = {
-        "full information": "it learns from the losses of all arms, and a base is told the loss of one",
-        "linear": "it chooses among features, and a base is asked without any",
-    }.get(facts.setting if facts else "", "")
+    why = ""
+    if kind.sees_all:
+        why = "it learns from the losses of all arms, and a base is told the loss of one"
+    elif issubclass(kind, LinearLearner) or _setting(kind) == "linear":
+        why = "it chooses among features, and a base is asked without any"
     if kind._has_bases:
         why = "it has bases of its own, and a decision has room for one base only"
     elif not getattr(kind, "_says_propensity", False):
         why = "it cannot say how probable its choices are"
     if why:
         raise OptionError(f"bases has {kind.__name__}, which cannot be a base: {why}")
+
+
+def _setting(kind: type[Learner]) -> str:
+    """What it states; classes of users' need not state any."""
+    return kind.facts.setting if hasattr(kind, "facts") else ""
 
 
 def written(learner: Learner) -> dict[str, Any]:
@@ -65,14 +77,18 @@ def written(learner: Learner) -> dict[str, Any]:
 
 
 def _named(name: str) -> type[Learner]:
-    """The learner of this name: ours, or one that was defined in this process."""
+    """The learner of this name: ours, or the last one that was defined in this process."""
     known: dict[str, type[Learner]] = {}
     for kind in _kinds(Learner):
-        if "name" in vars(kind):
-            known.setdefault(kind.name, kind)
+        if "name" in vars(kind) and not (kind.name in known and _is_ours(known[kind.name])):
+            known[kind.name] = kind
     if name not in known:
         raise unknown("learner", name, known) if name else OptionError(f"bases has ''; {_ACCEPTED}")
     return known[name]
+
+
+def _is_ours(kind: type[Learner]) -> bool:
+    return kind.__module__.partition(".")[0] == PACKAGE.name
 
 
 def _kinds(kind: type[Learner]) -> Iterator[type[Learner]]:
