@@ -129,6 +129,15 @@ def test_six_learners_race_and_the_told_are_told_nothing(tmp_path: Path) -> None
     assert ranks == [1 + sum(other < total for other in totals) for total in totals]
 
 
+def test_who_sees_more_is_ranked_apart_and_that_is_said(tmp_path: Path) -> None:
+    csv, _ = write_both(tmp_path, changing(60), NAMES)
+    found = printed_json("replay", csv, *QUICK, "--learner", "hedge, sees all")
+    assert [learner["rank"] for learner in found["learners"]] == [1, 2, 1]
+    assert found["learners"][2]["learner"] == "hedge, sees all"
+    assert any("ranked among those that see the same" in note for note in found["notes"])
+    assert not any("ranked among" in note for note in printed_json("replay", csv, *QUICK)["notes"])
+
+
 @pytest.mark.parametrize("columns", [80, 200])
 def test_the_board_fits(tmp_path: Path, columns: int) -> None:
     csv, _ = write_both(tmp_path, 1000 * changing(300), NAMES)

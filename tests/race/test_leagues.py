@@ -12,7 +12,7 @@ import turncoat as tc
 from tests.race.makers import FollowTheLeader
 from turncoat.race.entries import Maker
 from turncoat.race.files import write_whole
-from turncoat.race.leagues import in_leagues
+from turncoat.race.leagues import in_leagues, league_of, setting_of
 from turncoat.race.manifest import MANIFEST, _checksum
 
 
@@ -36,6 +36,17 @@ LEARNERS: dict[str, Maker] = {
     "mine": FollowTheLeader,
 }
 SETTINGS = {"blind": "full information", "seer": "full information", "uniform": "adversarial", "ucb1": "stochastic"}
+
+
+class Silent(tc.Hedge):
+    """It sees all losses, whatever it states."""
+
+    facts = tc.Hedge.facts._replace(setting="stochastic")
+
+
+def test_whoever_sees_all_losses_is_no_bandit() -> None:
+    assert league_of(setting_of(Silent(3))) == "full information"
+    assert league_of(setting_of(tc.UCB1(3))) == league_of(setting_of(FollowTheLeader(3))) == "bandit"
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from turncoat.environments import Table
 from turncoat.errors import TableError
 from turncoat.race import FEW, Result, entry
 from turncoat.race.entries import Told
+from turncoat.race.leagues import in_leagues
 from turncoat.regret import best_switching_losses
 from turncoat.types import Vector
 
@@ -61,6 +62,8 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
     result, notes = watched_race(screen(stderr=True), makers, {name: table}, table.horizon, **racing)
     if any(isinstance(maker, Told) for maker in makers.values()):
         notes.append("a table has no planted switches, so learners that are told S are told nothing here")
+    if len(in_leagues(result.names.learners, result.names.settings)) > 1:
+        notes.append("learners are ranked among those that see the same; whoever sees more than one loss stands below")
     compared = next(iter(result.grounds.values())).best[-1]  # the table's, so that of every seed
     standings = _standings(result, values, scale, compared)
     losses = values.losses

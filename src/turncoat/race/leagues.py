@@ -16,8 +16,12 @@ FRONT = 12  # learners of a league that stand in front, where many race
 
 
 def setting_of(learner: object) -> str:
-    """The setting that a learner states; empty for learners of users', which need not state any."""
-    return learner.facts.setting if isinstance(learner, Learner) and hasattr(learner, "facts") else ""
+    """The setting that a learner states; what it sees, for learners of users', which need not state any."""
+    if not isinstance(learner, Learner):
+        return ""
+    if learner.sees_all:
+        return "full information"
+    return learner.facts.setting if hasattr(learner, "facts") else ""
 
 
 def league_of(setting: str) -> str:
