@@ -16,10 +16,10 @@ and a new interval begins with w_I = eta_I and a p_I that is uniform. The copy o
 
 Guarantee: on every interval I = [q, s] of the covering, for every sequence of losses, regret in expectation over its
 own draws at most  ln(s (floor(log2 s) + 1))/eta_I + eta_I |I| + sqrt(|I| ln K/2). Derived: the w_I/eta_I of live
-intervals sum up to at most s (floor(log2 s) + 1), since (2) leaves sum of w_I as it is; ln(1+x) ≥ x - x² for
-x ≥ -1/2; and (3). The paper states the same order, log(s) sqrt(|I|), for every interval at all: it is made of covering
-intervals whose lengths fall by halves to both sides, which costs a factor 2/(1 - 2^(-1/2)) < 6.9. Over the segments of
-a path with S switches that adds up to the order of log(T) sqrt(S T).
+intervals sum up to at most s (floor(log2 s) + 1): each begins with 1, and (2) adds w_I r_I to them, which sum up to 0
+by (1); ln(1+x) ≥ x - x² for x ≥ -1/2; and (3). The paper states the same order, log(s) sqrt(|I|), for every interval
+at all: it is made of covering intervals whose lengths fall by halves to both sides, which costs a factor
+2/(1 - 2^(-1/2)) < 6.9. Over the segments of a path with S switches that adds up to the order of log(T) sqrt(S T).
 Departures from the paper: where losses are only linear the paper draws an interval by w_I and charges r_I with the loss
 drawn; here p is the mixture, so that r_I is the expected one. The black box is Hedge with the rate for |I|, known when
 the interval begins; the paper leaves it open. Weights are kept above 1e-300.

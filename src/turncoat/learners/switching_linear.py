@@ -26,8 +26,9 @@ master's account, as its mean over p is at most 2 eta d. So regret is of order s
 as with exploring rounds alone; what is certain is d²/q, which costs another sqrt(d).
 Departures from the paper: (7) has about log2 T bases in the place of one started in every round (the geometric covering
 of Daniely et al. 2015; a path with S switches has S log T pieces there: one more logarithm). From memory, the paper's
-bases learn from exploring rounds alone, ours by (3) from all. (6) was derived here. Late tells: lhat has the M that
-the point was drawn with; all else is as it is now.
+bases learn from exploring rounds alone, ours by (3) from all; and its bonus is a_iᵀ M⁻¹ a_i/(lambda T) for a lambda to
+be tuned, where (4) has a bound on a base's own variance. (6) was derived here. Late tells: lhat has the M that the
+point was drawn with; all else is as it is now.
 Cost per round: O(d³ + d² log T).
 References: H. Luo, M. Zhang, P. Zhao, Z.-H. Zhou, "Corralling a larger band of bandits: a case study on switching
 regret for linear bandits", COLT 2022. S. Bubeck, N. Cesa-Bianchi, S. Kakade, "Towards minimax policies for online
