@@ -56,8 +56,6 @@ class Seer(FullInformationLearner):
 
 
 class Unsteady(tc.Exp3):
-    stability = "quarter"  # type: ignore[assignment]
-
     def __init__(self, arms: Any, horizon: Any = None, *, seed: Any = None) -> None:
         super().__init__(arms, horizon, seed=seed)
         self.stability = "quarter"  # type: ignore[assignment]
@@ -180,6 +178,23 @@ def test_a_state_whose_bases_are_others_is_refused(keeper: Maker) -> None:
         bases = [{**state["options"]["bases"][0], "learner": other}, state["options"]["bases"][1]]
         with pytest.raises(StateError):
             tc.restore({**state, "options": {**state["options"], "bases": bases}})
+
+
+@pytest.mark.jit_off
+@every_keeper
+def test_rates_and_thresholds_that_cannot_be_are_refused(keeper: Maker) -> None:
+    """A rate of 1.7e308 was restored once, and made the probabilities NaN."""
+    learner: Any = keeper(2, 100, bases=BASES, seed=1)
+    for field, value, said in (
+        ("rho", 9.9, "rho holds"),
+        ("rho", 1e9, "rho holds"),
+        ("eta", 1.7e308, "eta grew"),
+        ("eta", 1.1 * learner.rate, "eta grew"),
+    ):
+        damaged: Any = keeper(2, 100, bases=BASES, seed=1)
+        getattr(damaged.view(), field)[0] = value
+        with pytest.raises(StateError, match=said):
+            tc.restore(damaged.state())
 
 
 @pytest.mark.jit_off

@@ -27,7 +27,8 @@ L. Zhang, "Non-stationary linear bandits revisited", 2021, from memory; T^(3/4) 
 an adversary, and none for a smaller exploration, which plays better.
 Departures from the paper: S is the number of switches of the best arm, which is what users know, where the paper counts
 jumps of theta; S = 0 forgets nothing, gamma = 1, and (4) is LinUCB; delta is tied to T; ties are broken at random
-(index.py); late rewards count as new ones. The authors' program computes V~ of (2) from V, which makes the width in (4)
+(index.py); late rewards count as new ones; a lambda that is lost to rounding beside V, as with very long vectors, is
+lifted to where it is not (cholesky.py). The authors' program computes V~ of (2) from V, which makes the width in (4)
 about √2 too large; this one does not.
 Cost per round: O(d³ + n d²) for n arms, most of it in the tell: (1) adds to the diagonal, so V⁻¹ cannot be updated in
 d² and V is factored anew (cholesky.py). With V~ = R Rᵀ the root in (4) is |Rᵀ V⁻¹ x|, never of a negative number.

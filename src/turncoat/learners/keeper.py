@@ -105,6 +105,7 @@ class Keeper(Learner):
     """A learner that chooses among learners of any kinds. Made by its subclasses only."""
 
     keeper_type: ClassVar[type]  # the NamedTuple of its state, given to register_keeper
+    _rate: float  # the master's first one
     _has_bases = True
     _says_propensity = True
     _is_plain = False
@@ -175,8 +176,12 @@ class Keeper(Learner):
             return "dice are all zero"
         if not abs(state.p.sum() - 1.0) <= 1e-6 or min(state.served.min(), state.eta.min()) <= 0.0:
             return "p does not sum to 1, or served or eta holds a value that is not above 0"
-        if state.rho.min() < 2.0 * len(self._fresh):
-            return "rho holds a value below the first one"
+        first = 2.0 * len(self._fresh)
+        if state.rho.min() < first or state.rho.max() > first / state.g * (1.0 + 1e-6):
+            return "rho holds a value that no probability leads to"
+        doublings = np.log2(state.rho / first)  # each time rho grows, it doubles at least
+        if np.any(state.eta > self._rate * state.beta ** (doublings + 1e-6)):
+            return "eta grew more often than rho"
         for j, base in enumerate(self._fresh):
             for row in range(j * self._copies, (j + 1) * self._copies):
                 if wrong := damage_of(base, row_of(state.herd, row).view(np.float64)):

@@ -45,8 +45,8 @@ def _recruit_one(base: Any, arms: Sequence[Label], horizon: int | None) -> Learn
     if learner.n_told or learner.n_outstanding:  # a saved keeper makes its bases again by their words
         raise OptionError(f"bases has {learner!r}; accepted are learners that have not begun")
     if learner.stability not in get_args(Stability):
-        words = ", ".join(repr(word) for word in get_args(Stability))
-        raise OptionError(f"bases has {learner!r} with the stability {learner.stability!r}; accepted are {words}")
+        known = ", ".join(repr(word) for word in get_args(Stability))
+        raise OptionError(f"bases has {learner!r} with the stability {learner.stability!r}; accepted are {known}")
     return learner
 
 
