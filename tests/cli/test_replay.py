@@ -28,7 +28,8 @@ def test_totals_are_those_of_the_games(tmp_path: Path) -> None:
     csv, _ = write_both(tmp_path, values, NAMES)
     seeing = ["--learner", "hedge, sees all"]  # the whole row
     found = printed_json("replay", csv, *QUICK, *seeing, "--range", "0", "100", "--seed", "5", "--max-switches", "3")
-    assert found["learners"][-1]["learner"] == seeing[1]  # in a league of its own, behind the bandits
+    assert [learner["rank"] for learner in found["learners"]] == [1, 2, 1]  # who sees more, apart and last
+    assert found["learners"][-1]["learner"] == seeing[1]
     for learner in found["learners"]:
         totals = []
         for i in range(2):
@@ -129,13 +130,17 @@ def test_six_learners_race_and_the_told_are_told_nothing(tmp_path: Path) -> None
     assert ranks == [1 + sum(other < total for other in totals) for total in totals]
 
 
-def test_who_sees_more_is_ranked_apart_and_that_is_said(tmp_path: Path) -> None:
+def test_learners_that_see_more_stand_below_a_line_that_says_so(tmp_path: Path) -> None:
     csv, _ = write_both(tmp_path, changing(60), NAMES)
-    found = printed_json("replay", csv, *QUICK, "--learner", "hedge, sees all")
-    assert [learner["rank"] for learner in found["learners"]] == [1, 2, 1]
-    assert found["learners"][2]["learner"] == "hedge, sees all"
-    assert any("ranked among those that see the same" in note for note in found["notes"])
-    assert not any("ranked among" in note for note in printed_json("replay", csv, *QUICK)["notes"])
+    seeing = ["--learner", "hedge, sees all", "--learner", "dlinucb, told S"]
+    lines = run("replay", csv, *QUICK, *seeing).stdout.splitlines()
+    starts = [" ".join(line.split()[:2]) for line in lines]
+    assert starts.index("2 exp3") < starts.index("full information:") < starts.index("linear:")
+    assert starts[starts.index("full information:") + 1] == "1 hedge,"
+    assert starts[starts.index("linear:") + 1] == "1 dlinucb,"
+    assert any("ranked among themselves" in line for line in lines)
+    alone = run("replay", csv, *QUICK).stdout
+    assert "among themselves" not in alone and "bandit" not in alone
 
 
 @pytest.mark.parametrize("columns", [80, 200])

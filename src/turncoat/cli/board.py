@@ -16,6 +16,7 @@ from turncoat.race import BANDIT, FRONT, Result, in_leagues, league_of
 GAP = 2  # blanks after every column …
 RULE = 1  # … and one between them
 MOST_GAMES = 12  # that have a column each
+SEERS = "below, by what they see, stand learners that see more than one loss a round: they are ranked among themselves"
 
 
 class Column(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from turncoat.cli.board import boards
+from turncoat.cli.board import SEERS, boards
 from turncoat.cli.live import watched_race
 from turncoat.cli.numbers import counted
 from turncoat.cli.screen import screen
@@ -21,7 +21,6 @@ REGRET = (
     "regret: expected loss above the planted path's (in a table or against an adversary: loss above the best path's), "
     "with a 95 % interval over seeds; less is better, * is least"
 )
-SEERS = "below, by what they see, stand learners that see more than one loss a round: they are ranked among themselves"
 RANK = "mean rank: the place taken in a single game, averaged over all of them"
 
 

@@ -20,7 +20,6 @@ from turncoat.environments import Table
 from turncoat.errors import TableError
 from turncoat.race import FEW, Result, entry
 from turncoat.race.entries import Told
-from turncoat.race.leagues import in_leagues
 from turncoat.regret import best_switching_losses
 from turncoat.types import Vector
 
@@ -33,6 +32,7 @@ class Standing(NamedTuple):
 
     rank: int
     learner: str
+    setting: str  # what it sees: ranks are among those that see the same
     total: float  # in mean over the seeds
     margin: float | None  # half of its 95 % interval
     regret: list[float]  # against the best paths with 0, 1, … switches
@@ -62,8 +62,6 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
     result, notes = watched_race(screen(stderr=True), makers, {name: table}, table.horizon, **racing)
     if any(isinstance(maker, Told) for maker in makers.values()):
         notes.append("a table has no planted switches, so learners that are told S are told nothing here")
-    if len(in_leagues(result.names.learners, result.names.settings)) > 1:
-        notes.append("learners are ranked among those that see the same; whoever sees more than one loss stands below")
     compared = next(iter(result.grounds.values())).best[-1]  # the table's, so that of every seed
     standings = _standings(result, values, scale, compared)
     losses = values.losses
@@ -100,7 +98,8 @@ def _standings(result: Result, values: Values, scale: tuple[float, float], best:
         loss, end = row["loss"], row["high"]
         total = high * n_rounds - width * loss if values.rewards else low * n_rounds + width * loss
         margin = None if end is None else width * (end - row["regret"])
-        standings.append(Standing(row["rank"], row["learner"], total, margin, (width * (loss - best)).tolist()))
+        who = row["rank"], row["learner"], row["setting"]
+        standings.append(Standing(*who, total, margin, (width * (loss - best)).tolist()))
     return standings
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from turncoat.cli.board import SEERS
 from turncoat.cli.numbers import counted, writer
 from turncoat.cli.screen import plain_table, screen
+from turncoat.race import BANDIT, league_of
 
 if TYPE_CHECKING:
     from turncoat.cli.replay import Outcome
@@ -32,6 +34,8 @@ def print_board(outcome: Outcome) -> None:
     console.print()
     console.print(fitting_board(outcome, console))
     console.print()
+    if any(league_of(standing.setting) != BANDIT for standing in outcome.standings):
+        console.print(SEERS)
     better, beyond = ("more", "below") if values.rewards else ("less", "above")
     interval = ", with a 95 % interval over seeds (the learners' own luck)" if outcome.seeds > 1 else ""
     console.print(f"total {values.kind}: in the table's units, {better} is better{interval}")
@@ -72,7 +76,7 @@ def some_switches(most: int) -> list[int]:
 
 
 def board(outcome: Outcome, shown: list[int]) -> Table:
-    """One row a learner, then one for each of the best paths."""
+    """One row a learner, those that see more below a line with their league; then one for each of the best paths."""
     best, standings = outcome.best, outcome.standings
     sign = -1.0 if outcome.values.rewards else 1.0
     between = {S: [sign * (best[S] - best[other]) for other in shown] for S in some_switches(len(best) - 1)}
@@ -86,7 +90,12 @@ def board(outcome: Outcome, shown: list[int]) -> Table:
     table.add_column(f"total {outcome.values.kind}", justify="right")
     for S in shown:
         table.add_column(f"S={S}", justify="right")
-    for rank, learner, mean, half, regrets in standings:
+    league = BANDIT
+    for rank, learner, setting, mean, half, regrets in standings:
+        if league_of(setting) != league:
+            league = league_of(setting)
+            table.add_section()
+            table.add_row("", f"{league}:", style="dim")
         figure = total(mean) if half is None else f"{total(mean)} ± {total(half)}"
         table.add_row(str(rank), learner, figure, *(regret(regrets[S]) for S in shown))
     table.add_section()
