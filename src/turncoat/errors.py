@@ -81,6 +81,13 @@ class TuningWarning(TurncoatWarning):
 def unknown(kind: str, name: object, known: Iterable[str]) -> OptionError:
     """What to say of a name nobody knows: the near ones, or all if none is near."""
     names = list(known)
-    near = difflib.get_close_matches(str(name).lower(), names, n=5, cutoff=0.5)
-    some = "near it are" if near else "accepted are"
+    likeness = {one: _likeness(str(name).lower(), one) for one in names}
+    near = sorted((one for one in names if likeness[one] >= 0.5), key=lambda one: -likeness[one])[:5]
+    some = ("near it is" if len(near) == 1 else "near it are") if near else "accepted are"
     return OptionError(f"there is no {kind} {name!r}; {some} {', '.join(map(repr, near or names))}")
+
+
+def _likeness(word: str, name: str) -> float:
+    """From 0 to 1. Of `hedge, sees all` the first part also counts alone: many type no more."""
+    parts = {name, name.partition(", ")[0]}
+    return max(difflib.SequenceMatcher(None, part.lower(), word).ratio() for part in parts)

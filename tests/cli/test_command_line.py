@@ -207,9 +207,11 @@ def test_a_capped_parameter_is_noted(tmp_path: Path) -> None:
 
 
 BAD = [
-    (["race", "--suite", "quik"], "no suite 'quik'; near it are 'quick"),
+    (["race", "--suite", "quik"], "no suite 'quik'; near it is 'quick'"),
     (["race", "-e", "flop/3"], "no scenario 'flop/3'; near it are 'flip/3"),
     (["race", "-l", "exp4"], "no learner 'exp4'; near it are 'exp3"),
+    (["race", "-l", "hegde"], "no learner 'hegde'; near it is 'hedge, sees all'"),
+    (["race", "-l", "switching-linear"], "'switching-linear' cannot race: turncoat list switching-linear says"),
     (["race", "-l", "?"], "accepted are 'adaptive-master-base, shared'"),
     (["race", "--horizon", "-3"], "-3"),
     (["race", "--horizon", "1e3,,"], "''"),

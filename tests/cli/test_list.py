@@ -93,7 +93,7 @@ def test_a_card_by_class_and_by_entry_and_those_of_games() -> None:
     assert "turncoat race -e flip/3" in game and "quick, arena" in game
     suite = run("list", "quick").output
     assert all(name in suite for name in SUITES["quick"]) and "turncoat race --suite quick" in suite
-    assert "near it are 'clipped-omd'" in refusal("list", "cliped-omd")
+    assert "near it is 'clipped-omd'" in refusal("list", "cliped-omd")
 
 
 # -- the page -----------------------------------------------------------------------------------------------------

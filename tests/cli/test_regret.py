@@ -200,7 +200,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert "is not a file" in refusal("regret", tmp_path / "none.parquet")
     assert "is not a file" in refusal("regret", tmp_path)
     assert "ends in ''" in refusal("regret", write(tmp_path, "a,b\n1,2\n", "t"))
-    assert "Missing argument 'F'" in refusal("regret")
+    assert "Missing argument 'FILE'" in refusal("regret")
 
 
 BAD_CHOICES = [

@@ -250,7 +250,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert "is not a file" in refusal("replay", tmp_path)
     assert "ends in '.xlsx'; accepted are .csv, .parquet" in refusal("replay", write(tmp_path, "a,b\n1,2\n", "t.xlsx"))
     assert "cannot be read as Parquet" in refusal("replay", write(tmp_path, "a,b\n1,2\n", "t.parquet"))
-    assert "Missing argument 'F'" in refusal("replay")
+    assert "Missing argument 'FILE'" in refusal("replay")
 
 
 BAD_WORDS = [

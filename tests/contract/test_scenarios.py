@@ -65,7 +65,7 @@ def test_unknown_names_list_the_near_ones() -> None:
         scenario("peicewise/10", 100)
     with pytest.raises(OptionError, match=r"'xyzzy'; accepted are 'stationary/0', 'flip/3', .*'linear-drift/2'$"):
         scenario("xyzzy", 100)
-    with pytest.raises(OptionError, match="no suite 'papers'; near it are 'paper"):
+    with pytest.raises(OptionError, match="no suite 'papers'; near it is 'paper'"):
         suite("papers")
     with pytest.raises(OptionError, match="horizon is 0; accepted are whole numbers from 1"):
         scenario("flip/3", 0)

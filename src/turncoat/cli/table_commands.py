@@ -48,7 +48,7 @@ def _scale(context: click.Context, option: click.Parameter, typed: tuple[float, 
 
 
 _TABLE_OPTIONS = [
-    click.argument("path", metavar="F", type=click.Path(path_type=Path)),
+    click.argument("path", metavar="FILE", type=click.Path(path_type=Path)),
     click.option("--rewards", is_flag=True, help="The columns hold rewards, more is better. Otherwise losses."),
     click.option(
         "--range",
@@ -100,7 +100,7 @@ def takes_table(command: Callable[..., None]) -> Callable[..., None]:
 def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **racing: Any) -> None:
     """Run learners over your own losses or rewards.
 
-    F is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale. In each round a
+    FILE is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale. In each round a
     learner picks a column and sees that one number; those whose name says "sees all" see the whole row. The
     leaderboard is in the table's own units: the total of each learner, and its regret, which is how much better the
     best path with S switches did in hindsight (S = 0 is the best single arm).
@@ -128,7 +128,7 @@ def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **raci
 def regret(table: TableOptions, choice: str | None, max_switches: int, n_switches: int | None, as_json: bool) -> None:
     """Measure the exact S-switch regret of choices you recorded.
 
-    F is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale, and one more
+    FILE is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale, and one more
     column, COLUMN, with the arms that were chosen: names of columns, or 0 for the first arm, 1 for the second, … The
     regret against S is how much better the best path that switches at most S times did in hindsight: exact, for every
     S up to --max-switches.

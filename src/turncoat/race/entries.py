@@ -8,7 +8,7 @@ from typing import Any
 
 from turncoat import learners
 from turncoat.environments import Environment
-from turncoat.errors import unknown
+from turncoat.errors import OptionError, unknown
 
 Maker = Callable[..., Any]
 
@@ -106,5 +106,7 @@ def learner_of(maker: Maker) -> type[learners.Learner] | None:
 def entry(name: str) -> Maker:
     """The maker of this name."""
     if name not in ENTRIES:
+        if name in learners.LEARNERS and learners.LEARNERS[name] not in map(learner_of, ENTRIES.values()):
+            raise OptionError(f"the learner {name!r} cannot race: turncoat list {name} says what it is for")
         raise unknown("learner", name, ENTRIES)
     return ENTRIES[name]
