@@ -181,7 +181,7 @@ class DLinUCB(LinearLearner):
         "d^⅔ S^⅓ T^⅔",
         "d³ + Kd²",
         setting="linear",
-        when="many arms described by few numbers, and what makes an arm good changes abruptly",
+        when="many arms described by few numbers, what makes one good jumps; best as exploration=0.2",
         when_not="rewards are not linear in the features, or arms are few and have none: discounted-ucb",
     )
     options = ("n_switches", "discount", "feature_norm", "parameter_norm", "regularisation", "exploration")
