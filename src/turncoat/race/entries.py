@@ -80,6 +80,7 @@ ENTRIES: dict[str, Maker] = {
     "hedge, sees all": learners.Hedge,
     "bob": learners.BanditOverBandit,
     "dlinucb, told S": told(learners.DLinUCB),
+    "dlinucb, practical, told S": told(partial(learners.DLinUCB, exploration=0.2)),
     "ad-switch": learners.AdSwitch,
     "master-ucb": learners.MasterUCB,
     "master-ucb, practical": partial(learners.MasterUCB, scale=0.0005, replays=0.03, exploration=0.5),

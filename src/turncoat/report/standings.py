@@ -17,6 +17,7 @@ from turncoat.report.panel import Panel, colour_of, faded, hover, in_columns, sh
 ROW = 19  # pixels
 WIDTH = 190
 TIMES_WIDTH = 420
+SHORT_NAME = 15  # letters, beside which four panels fit on the page
 
 
 def _rows(looks: Mapping[str, Look], *, named: bool) -> alt.Y:
@@ -37,8 +38,8 @@ def _present(looks: Mapping[str, Look], frame: pl.DataFrame) -> dict[str, Look]:
 
 def leaderboard(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
     """Regret and its interval for each learner, a panel for each environment; beside it the rank and its interval."""
-    columns = min(4, len(frames.environments()))
     looks = _present(looks, frames.leaderboard)
+    columns = _columns(len(frames.environments()), max(len(label(*one)) for one in looks.items()))
     panels: list[Panel] = []
     for environment in frames.environments():
         here = (pl.col("environment") == environment) & pl.col("learner").is_in(list(looks))
@@ -46,6 +47,13 @@ def leaderboard(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
         if not board.is_empty():
             panels.append(_board(environment, board, looks, named=len(panels) % columns == 0))
     return in_columns(panels, columns, spacing=24)
+
+
+def _columns(n_panels: int, longest_name: int) -> int:
+    """As many panels in a row as the page has room for; four of them two and two, if not all in one."""
+    if longest_name <= SHORT_NAME:
+        return min(4, n_panels)
+    return 2 if n_panels == 4 else min(3, n_panels)
 
 
 def _board(environment: str, board: pl.DataFrame, looks: Mapping[str, Look], *, named: bool) -> Panel:
