@@ -43,7 +43,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import EVERYONE, Maker, each, everyone, tell_row
+from tests.contract.makers import EVERYONE, Maker, each, tell_row
 from turncoat.environments import Environment, scenario
 from turncoat.mirror.log_barrier import step_one_hot
 from turncoat.types import Matrix, Vector
@@ -140,7 +140,7 @@ def check_it_learns(rule: Any) -> None:
     assert plays_of_the_better_arm(rule, 3000) > 0.6
 
 
-@each([(name, make) for name, make in EVERYONE if name != "uniform"])
+@each([(name, make) for name, make in EVERYONE if name not in ("uniform", "ad-switch-touchy")])  # ever looking again
 def test_who_should_learn_learns(make: Maker) -> None:
     check_it_learns(make(2, 3000, seed=1))
 
@@ -309,7 +309,7 @@ def test_no_two_seeds_of_a_race_are_the_same_game() -> None:
         check_games_differ([str(scenario("flip/3", 10, int(seed)).fields()["seed"]) for seed in drawn], 300)
 
 
-@everyone
+@each([(name, make) for name, make in EVERYONE if not name.startswith("ad-switch")])  # which plays untold arms in turn
 def test_without_a_seed_two_learners_are_two_streams(make: Maker) -> None:
     """Untold asks over 9 arms: that 20 of them agree by chance has probability 9^-20."""
     one, other = make(9, 1000), make(9, 1000)
