@@ -21,6 +21,7 @@ from turncoat.race.entries import make_learner
 
 GAME, N_ARMS, N_SWITCHES = "stationary/0", 10, 4
 LOOKS_BACK = ("ad-switch", "glr-kl-ucb", "glr-kl-ucb, local", "master-ucb", "meta")  # over all they have seen
+BALL = "switching-linear, told S, d=8"
 SHORT, LONG = 10_000, 1_000_000
 GROWTH = math.log(LONG) / math.log(SHORT)  # of log t between the two
 
@@ -62,11 +63,23 @@ def whole_game(name: str, horizon: int) -> Callable[[], float]:
     return lambda: seconds(partial(tc.play, make(name, horizon), game))
 
 
+def whole_ball(horizon: int) -> Callable[[], float]:
+    """The same for the learner that plays points of the ball, in eight dimensions."""
+
+    def once(rounds: int = horizon) -> float:
+        game = tc.environments.BallSwitching(8, rounds, N_SWITCHES, seed=0)
+        learner = tc.SwitchingLinear(8, rounds, n_switches=N_SWITCHES, seed=1)
+        return seconds(lambda: tc.play_points(learner, game))
+
+    once(100)
+    return once
+
+
 def late(name: str, t: int, n_rounds: int) -> Callable[[], float]:
-    """A timing of the last rounds before t, of one learner that has seen t rounds."""
-    learner = make(name, LONG)
-    tc.play(learner, tc.environments.scenario(GAME, t - n_rounds, 0))
-    state, last = learner.state(), tc.environments.scenario(GAME, n_rounds, 1)
+    """A timing of the rounds after t, of one learner that has seen t rounds."""
+    learner = make(name, LONG + n_rounds)
+    tc.play(learner, tc.environments.scenario(GAME, t, 0))
+    state, last = learner.state(), tc.environments.scenario(GAME, n_rounds, 0)
 
     def once() -> float:
         again = tc.restore(state)
@@ -96,10 +109,10 @@ def run(quick: bool) -> Result:
     T, repeats, n_late, budget = (20_000, 3, 2_000, 0.2) if quick else (100_000, 15, 10_000, 2.0)
     peers, broken = theirs(T, budget)
     timings: dict[Any, Callable[[], float]] = {BARE: bare_game(bare_loop, T)}
-    timings |= {name: whole_game(name, T) for name in ENTRIES}
+    timings |= {name: whole_game(name, T) for name in ENTRIES} | {BALL: whole_ball(T)}
     ns = {name: took / T * 1e9 for name, took in best_of(repeats, timings, enough=2.0).items()}
     rows: list[list[Any]] = [[BARE[0], ns[BARE], 1.0, "", "", ""]]
-    for name in ENTRIES:
+    for name in (*ENTRIES, BALL):
         row = [name, ns[name], ns[name] / ns[BARE]]
         beside = [COUNTERPARTS[name][0], peers[name], peers[name] / ns[name]] if name in peers else ["", "", ""]
         rows.append([*row, *beside])
@@ -118,11 +131,11 @@ def run(quick: bool) -> Result:
 
 
 def growth(n_late: int, repeats: int) -> Table:
-    """What the rounds before t cost those who look back."""
+    """What the rounds after t cost those who look back."""
     times = (SHORT, 100_000, LONG)
     took = best_of(repeats, {(name, t): late(name, t, n_late) for name in LOOKS_BACK for t in times}, enough=2.0)
     ns = {place: spent / n_late * 1e9 for place, spent in took.items()}
     rows = [[name, *(ns[name, t] for t in times), ns[name, LONG] / ns[name, SHORT]] for name in LOOKS_BACK]
-    note = f"best of {repeats}; the {n_late:,} rounds before t; horizon {LONG:,}; log t itself grows by {GROWTH:.2f}"
+    note = f"best of {repeats}; the {n_late:,} rounds after t, in the same game; log t itself grows by {GROWTH:.2f}"
     columns = ["learner", *(f"t={t:,}" for t in times), "last/first"]
     return Table("looking back: ns per round at t", note, columns, rows)
