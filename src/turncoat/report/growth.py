@@ -31,7 +31,7 @@ from turncoat.report.panel import (
     upright,
 )
 
-SIZE = (300, 250)
+SIZE = (280, 250)  # two side by side, with the longest names and exponents, fit on the page
 
 
 def growth(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
