@@ -38,6 +38,19 @@ def clip_by_sorting(w: Sequence[Decimal], floor: Decimal) -> list[Decimal]:
     return [1 / Decimal(len(w))] * len(w)  # the floor leaves no room
 
 
+def entropy_step_floors(p: Numbers, x: Numbers, floors: Numbers) -> list[Decimal]:
+    """min <x, q> + KL(q || p) with q_i ≥ floor_i: q_i = max(floor_i, c w_i), w_i = p_i exp(-x_i)."""
+    with localcontext(DIGITS):
+        w = [Decimal(float(p_i)) * (-Decimal(float(x_i))).exp() for p_i, x_i in zip(p, x, strict=True)]
+        low = [Decimal(float(floor)) for floor in floors]
+        first = sorted(range(len(w)), key=lambda i: w[i] / low[i] if low[i] else Decimal("Infinity"))
+        for m in range(len(w)):  # on the floor are those whose weight is least beside it
+            c = (1 - sum((low[i] for i in first[:m]), Decimal(0))) / sum((w[i] for i in first[m:]), Decimal(0))
+            if c * w[first[m]] >= low[first[m]]:
+                return [max(floor, c * w_i) for floor, w_i in zip(low, w, strict=True)]
+        raise ValueError("the floors leave no room")
+
+
 def log_barrier_step(p: Numbers, losses: Numbers, eta: Numbers, floor: float) -> list[Decimal]:
     """D = sum_i (q_i/p_i - 1 - ln(q_i/p_i)) / eta_i: off the floor 1/q_i = 1/p_i + eta_i (loss_i - lam)."""
     with localcontext(DIGITS):

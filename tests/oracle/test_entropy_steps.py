@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.naive.projections import entropy_step, one_hot, relative_error
+from tests.naive.projections import entropy_step, entropy_step_floors, one_hot, relative_error
 from tests.oracle.instances import Instance, instance
 from turncoat.mirror import entropy
 from turncoat.mirror.tree import rebuild, tree_size
@@ -74,6 +74,62 @@ def test_dense_steps_agree_with_60_digits() -> None:
         assert relative_error(q, entropy_step(case.p, x, case.floor)) <= CLOSE, case
         n_floored += bool(np.any((q <= case.floor) & (case.p > case.floor)))
     assert n_floored >= 500
+
+
+def floors_of(rng: np.random.Generator, H: int) -> Vector:
+    """Floors of very different sizes, some of them 0, whose sum is below 1."""
+    floors = np.where(rng.random(H) < 0.2, 0.0, 10.0 ** rng.uniform(-9, 0, H))
+    floors *= float(rng.choice([10.0 ** rng.uniform(-9, 0), 0.999])) / max(floors.sum(), 1e-9)
+    return floors
+
+
+def step_floors(p: Vector, x: Vector, floors: Vector) -> Vector:
+    q = p.copy()
+    entropy.step_dense_floors(q, x, floors)
+    return q
+
+
+def test_steps_with_a_floor_for_each_agree_with_60_digits() -> None:
+    """p above its floors or below them (the floors rose), charges up to 1e6 where there is a floor to land on."""
+    rng = np.random.default_rng(14)
+    n_floored = n_mixed = 0
+    for _ in range(2_000):
+        case = instance(rng)
+        floors = floors_of(rng, case.p.size)
+        x = np.where(floors > 0.0, case.losses, np.clip(case.losses, -300.0, 300.0))
+        x = np.clip(x, x[floors == 0.0].max(initial=-np.inf) - 300.0, None)  # one without a floor must not underflow
+        q = step_floors(case.p, x, floors)
+        assert relative_error(q[q > 0.0], [v for v in entropy_step_floors(case.p, x, floors) if v > 0]) <= CLOSE, case
+        on_floor = (q <= floors) & (floors > 0.0)
+        n_floored += bool(np.any(on_floor & (case.p > floors)))
+        n_mixed += bool(np.unique(floors[on_floor]).size > 1)
+    assert n_floored >= 500
+    assert n_mixed >= 300
+
+
+def test_equal_floors_are_one_floor() -> None:
+    rng = np.random.default_rng(15)
+    for _ in range(500):
+        case = instance(rng)
+        one = case.p.copy()
+        entropy.step_dense(one, case.losses, case.floor)
+        each = step_floors(case.p, case.losses, np.full(case.p.size, case.floor))
+        np.testing.assert_allclose(each, one, rtol=1e-12)
+
+
+@pytest.mark.jit_off
+def test_floors_by_hand_and_at_the_extremes() -> None:
+    p = np.array([0.5, 0.25, 0.25])
+    third = np.array([0.0, np.log(3.0), 1e307])
+    # weights 1/2 and 1/12, and 0: the third's floor takes .3, and .7 is split 6 to 1, which is the second's floor
+    np.testing.assert_allclose(step_floors(p, third, np.array([0.0, 0.1, 0.3])), [0.6, 0.1, 0.3], rtol=1e-15)
+    np.testing.assert_allclose(step_floors(p, third, np.array([0.9, 0.01, 0.01])), [0.9, 0.09, 0.01], rtol=1e-15)
+    for x in ([1e307, -1e307, 0.0], [-1e307] * 3, [0.0, 1e-320, -1e-320]):
+        q = step_floors(p, np.array(x), np.array([0.2, 0.05, 1e-12]))
+        assert abs(q.sum() - 1.0) <= 1e-15
+        assert np.all(q >= [0.2, 0.05, 1e-12])
+    np.testing.assert_allclose(step_floors(p, np.zeros(3), np.array([0.2, 0.3, 0.5])), [0.2, 0.3, 0.5])  # no room
+    np.testing.assert_array_equal(step_floors(np.ones(1), np.array([-5.0]), np.array([0.5])), [1.0])
 
 
 @pytest.mark.jit_off

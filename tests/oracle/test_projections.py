@@ -178,6 +178,32 @@ def test_no_convex_solver_does_better(name: str) -> None:
     assert n_floored >= 10
 
 
+def test_no_convex_solver_does_better_with_a_floor_for_each() -> None:
+    rng = np.random.default_rng(42)
+    n_mixed = 0
+    for _ in range(60):
+        case = moderate(rng)
+        H = case.p.size
+        floors = rng.dirichlet(np.full(H, 0.5)) * rng.choice([0.05, 0.5, 0.9])
+        q = case.p.copy()
+        entropy.step_dense_floors(q, case.losses, floors)
+        variable = cp.Variable(H)
+        objective = case.losses @ variable + entropy_divergence(variable, case, cp)
+        problem = cp.Problem(cp.Minimize(objective), [cp.sum(variable) == 1, variable >= floors])
+        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+        assert problem.status == cp.OPTIMAL
+        above = np.maximum(variable.value - floors, 1e-15)
+        theirs = floors + (1.0 - floors.sum()) * above / above.sum()
+        np.testing.assert_allclose(theirs, variable.value, atol=1e-8)
+        ours = float(case.losses @ q) + entropy_divergence(q, case, np)
+        assert ours <= float(case.losses @ theirs) + entropy_divergence(theirs, case, np) + 1e-9 * (1.0 + abs(ours))
+        np.testing.assert_allclose(q, theirs, atol=2e-4)
+        assert abs(q.sum() - 1.0) <= 1e-14
+        assert np.all(q >= floors)
+        n_mixed += np.unique(floors[q <= floors]).size > 1
+    assert n_mixed >= 10
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_kkt_conditions_hold(name: str) -> None:
     """Free coordinates share one multiplier; on the floor the gradient points down or nowhere."""

@@ -70,6 +70,7 @@ def _compiled() -> None:
     for name in STEPS:
         stepped(name, Case(np.full(3, 1 / 3), np.ones(3), 0.1, 0), 1.0)
     entropy.step_dense(np.full(3, 1 / 3), np.arange(3.0), 0.1)
+    entropy.step_dense_floors(np.full(3, 1 / 3), np.arange(3.0), np.full(3, 0.1))
     log_barrier.step_dense(np.full(3, 1 / 3), np.arange(3.0), np.ones(3), 0.1)
     tsallis.weights(np.arange(3.0), 1.0, np.empty(3))
 
@@ -152,6 +153,34 @@ def test_a_common_shift_of_dense_losses_changes_nothing(case: Case, shift: float
     entropy.step_dense(plain, losses, case.floor)
     entropy.step_dense(shifted, losses + shift, case.floor)
     np.testing.assert_allclose(shifted, plain, rtol=CLOSE)
+
+
+@pytest.mark.jit_off
+@given(
+    case=cases(),
+    shapes=st.lists(st.floats(-9.0, 0.0), min_size=14, max_size=14),
+    order=st.randoms(use_true_random=False),
+)
+def test_a_floor_for_each_coordinate(case: Case, shapes: list[float], order: Random) -> None:
+    """Charges of 1e300 land on the floors; a shift and the order change nothing; a second step of 0 is none."""
+    H = case.p.size
+    floors = 10.0 ** np.array(shapes[:H])
+    floors *= 0.99 / max(floors.sum(), 1.0)
+    losses = np.array([(i - 3.0) * (1e300 if case.eta[i] > 1.0 else 0.25) for i in range(H)])
+    q, shifted = case.p.copy(), case.p.copy()
+    entropy.step_dense_floors(q, losses, floors)
+    assert abs(q.sum() - 1.0) <= 1e-14
+    assert np.all(q >= floors)
+    entropy.step_dense_floors(shifted, losses + 64.0, floors)
+    np.testing.assert_allclose(shifted, q, rtol=CLOSE)
+    places = list(range(H))
+    order.shuffle(places)
+    moved = case.p[places]
+    entropy.step_dense_floors(moved, losses[places], floors[places])
+    np.testing.assert_allclose(moved, q[places], rtol=CLOSE)
+    again = q.copy()
+    entropy.step_dense_floors(again, np.zeros(H), floors)
+    np.testing.assert_allclose(again, q, rtol=CLOSE)
 
 
 @given(case=cases(), ell=st.floats(-1e3, 1e3))

@@ -8,6 +8,8 @@ Each step is the exact solution of  min_q <x, q> + KL(q || p)  over the clipped 
   changes and the common factor vanishes in the total: O(log K).
 * Dense x of any sign: `step_dense` raises coordinates to the floor until no free one lies below it. Raising can only
   lower the free ones' common factor, so what is raised stays raised and the loop ends at the KKT point.
+  `step_dense_floors` is the same with a floor for each coordinate, {p : sum p = 1, p_i ≥ floor_i}; the argument is
+  too: where c p_i < floor_i, (m - floor_i)/(free - p_i) < c = m/free, whatever the other floors are.
 
 Reference: T. Lattimore, C. Szepesvári, "Bandit Algorithms", 2020, chapters 28 and 31, for mirror descent and for
 clipping against switches.
@@ -77,14 +79,20 @@ def share_tree(tree: Vector, K: int, share: float) -> None:
 
 
 @jit
-def step_dense(p: Vector, x: Vector, floor: float) -> None:
-    """Charge every coordinate of the distribution p with x, of any sign, in place. x is not changed."""
+def tilt(p: Vector, x: Vector) -> None:
+    """p_i exp(-x_i), up to a common factor that lets nothing overflow: what has mass and is charged least stays."""
     lowest = math.inf
     for i in range(p.size):
         if p[i] > 0.0:
             lowest = min(lowest, x[i])
     for i in range(p.size):
         p[i] *= math.exp(min(lowest - x[i], 0.0))
+
+
+@jit
+def step_dense(p: Vector, x: Vector, floor: float) -> None:
+    """Charge every coordinate of the distribution p with x, of any sign, in place. x is not changed."""
+    tilt(p, x)
     factor = 0.0
     moved = True
     while moved:  # at most one pass for each coordinate; a raised one is marked by -1
@@ -105,3 +113,28 @@ def step_dense(p: Vector, x: Vector, floor: float) -> None:
                 moved = True
     for i in range(p.size):
         p[i] = factor * p[i] if p[i] >= 0.0 else floor
+
+
+@jit
+def step_dense_floors(p: Vector, x: Vector, floors: Vector) -> None:
+    """`step_dense` with a floor for each coordinate; they sum to less than 1. p may lie below them."""
+    tilt(p, x)
+    factor = 0.0
+    moved = True
+    while moved:
+        moved = False
+        free, room = 0.0, 1.0
+        for i in range(p.size):
+            if p[i] >= 0.0:
+                free += p[i]
+            else:
+                room -= floors[i]
+        if free <= 0.0:
+            break  # the floors sum to 1: there is no room above them
+        factor = room / free
+        for i in range(p.size):
+            if p[i] >= 0.0 and factor * p[i] < floors[i]:
+                p[i] = -1.0
+                moved = True
+    for i in range(p.size):
+        p[i] = factor * p[i] if p[i] >= 0.0 else floors[i]
