@@ -1,0 +1,5 @@
+"""Turncoat, the learner: a master over bases of different faiths, which all learn from every round."""
+
+from turncoat.learners.turncoat.learner import Turncoat
+
+__all__ = ["Turncoat"]

@@ -1,0 +1,143 @@
+"""The bases of Turncoat that propose a single arm, the one of the largest index: detectors and followers.
+
+An index is an optimistic guess of an arm's mean reward, r = 1 - loss. It is computed anew for the arm just told and for
+one other, in turn: so a round costs O(log K), and an index is at most K rounds old. Trees of the largest index, stacked
+like those of the mirrors, find the leader.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from turncoat._jit import jit, jit_rule
+from turncoat.learners.glr import LOWER, UPPER, evidence, extend
+from turncoat.learners.kl import upper
+from turncoat.learners.turncoat.recipe import (
+    ALARM,
+    DETECTOR_INDEX,
+    DETECTORS,
+    FOLLOWER_INDEX,
+    N_DETECTORS,
+    N_FOLLOWERS,
+    N_LEADERS,
+    PSEUDO_SAMPLES,
+    TEST_EVERY,
+    WINDOWS,
+)
+from turncoat.mirror.entropy import LARGEST_TOTAL
+from turncoat.rng import uniform_at
+from turncoat.types import Matrix
+
+UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more by lot
+ABSENT = -1.0  # below any index
+
+LOCAL = tuple(what == "that arm" for what in DETECTORS)
+KEPT = tuple(1.0 - 1.0 / window for window in WINDOWS)  # of everything, each round
+
+
+@jit
+def crown(tree: Matrix, node: int) -> None:
+    """The largest index below a node and below all above it."""
+    while node >= 1:
+        for i in range(N_LEADERS):
+            tree[node, i] = max(tree[2 * node, i], tree[2 * node + 1, i])
+        node >>= 1
+
+
+@jit
+def find_leader(tree: Matrix, i: int) -> int:
+    """The arm whose index is the largest under base i; of equals the first."""
+    P, node = tree.shape[0] // 2, 1
+    while node < P:
+        node *= 2
+        if tree[node + 1, i] > tree[node, i]:
+            node += 1
+    return int(node - P)
+
+
+@jit_rule
+def learn(state: Any, arm: int, loss: float) -> None:
+    """One more sample of an arm: every detector and follower adds it, and looks for its leader."""
+    reward = 1.0 - loss
+    for i in range(N_DETECTORS):
+        detect(state, i, arm, reward)
+    for i in range(N_FOLLOWERS):
+        follow(state, i, arm, reward)
+    in_turn = int(state.living[int(state.clock[0]) % int(state.n_living[0])])
+    refresh(state, arm)
+    refresh(state, in_turn)
+    for i in range(N_LEADERS):
+        state.leaders[i] = find_leader(state.crowns, i)
+
+
+@jit_rule
+def refresh(state: Any, arm: int) -> None:
+    """Compute the indices of an arm."""
+    leaf = state.P + arm
+    for i in range(N_DETECTORS):
+        n = state.counts[i, arm]
+        if n > 0.0:
+            level = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - state.starts[i, arm], 2.0)) / n
+            state.crowns[leaf, i] = upper(min(state.sums[i, arm] / n, 1.0), level)
+    for i in range(N_FOLLOWERS):
+        w, n_all, rewards = state.fading[i, 0], state.fading[i, 1], state.fading[i, 2]
+        n = state.samples[i, arm] / w + PSEUDO_SAMPLES
+        total = state.rewards[i, arm] / w + PSEUDO_SAMPLES * (rewards / n_all)
+        bonus = math.sqrt(FOLLOWER_INDEX * math.log(max(n_all / w, 1.0)) / n)
+        state.crowns[leaf, N_DETECTORS + i] = total / n + bonus
+    crown(state.crowns, leaf >> 1)
+
+
+@jit_rule
+def follow(state: Any, i: int, arm: int, reward: float) -> None:
+    """Fade, then add a sample. Numbers are stored too large by a growing factor, so that fading is one product."""
+    w = state.fading[i, 0] / KEPT[i]
+    if w > LARGEST_TOTAL:
+        for k in range(state.K):
+            state.samples[i, k] /= w
+            state.rewards[i, k] /= w
+        state.fading[i, 1] /= w
+        state.fading[i, 2] /= w
+        w = 1.0
+    state.fading[i, 0] = w
+    state.samples[i, arm] += w
+    state.rewards[i, arm] += w * reward
+    state.fading[i, 1] += w
+    state.fading[i, 2] += w * reward
+
+
+@jit_rule
+def detect(state: Any, i: int, arm: int, reward: float) -> None:
+    """Add a sample; now and then test whether the arm's mean has changed, and start again if it has."""
+    state.counts[i, arm] += 1.0
+    state.sums[i, arm] += reward
+    n, total = state.counts[i, arm], state.sums[i, arm]
+    testing = n % TEST_EVERY == 0
+    threshold = math.log(ALARM) + 1.5 * math.log(n) + 0.5 * math.log(state.guess[0]) if testing else 0.0
+    found = threshold
+    for side in range(2):
+        at, sums, size = state.at[i, arm, side], state.split_sums[i, arm, side], int(state.sizes[i, arm, side])
+        at[size], sums[size] = n, total
+        size = extend(at, sums, size, LOWER if side == 0 else UPPER)
+        state.sizes[i, arm, side] = size
+        if testing:
+            found = evidence(at, sums, size, found)
+    if found > threshold:
+        state.n_restarts[i] += 1.0
+        if LOCAL[i]:
+            start_again(state, i, arm)
+        else:
+            for j in range(int(state.n_living[0])):
+                start_again(state, i, int(state.living[j]))
+
+
+@jit_rule
+def start_again(state: Any, i: int, arm: int) -> None:
+    """Detector i forgets an arm, which then waits to be tried, in an order drawn by lot."""
+    state.counts[i, arm] = state.sums[i, arm] = 0.0
+    state.starts[i, arm] = state.clock[0]
+    state.sizes[i, arm, 0] = state.sizes[i, arm, 1] = 1.0
+    leaf = state.P + arm
+    state.crowns[leaf, i] = UNTRIED + uniform_at(state.rng[0], int(state.clock[0]), arm)
+    crown(state.crowns, leaf >> 1)

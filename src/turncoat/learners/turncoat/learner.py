@@ -1,0 +1,73 @@
+"""Turncoat, the learner: no horizon, no number of switches, nothing to tune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from turncoat._rules import register_learner
+from turncoat.learners.learner import Facts, Learner
+from turncoat.learners.turncoat.leaders import UNTRIED
+from turncoat.learners.turncoat.mirrors import rebuild
+from turncoat.learners.turncoat.recipe import FIRST_GUESS, PRIOR, set_rates
+from turncoat.learners.turncoat.rule import ask, probability, tell
+from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
+from turncoat.types import Label, Seed, Vector
+
+register_learner(TurncoatState, view=view, ask=ask, tell=tell, probability=probability)
+
+
+class Turncoat(Learner):
+    """Choose among arms whose best keeps changing. There is nothing to tune.
+
+    `arms`: a count, or distinct labels. `horizon`: not needed, and not used. `seed`: one seed, one run. `loss_range`:
+    the lowest and highest loss that can be told.
+    """
+
+    name = "turncoat"
+    facts = Facts(
+        "none",
+        "unknown",
+        "an oracle inequality",
+        "log K",
+        setting="adversarial",
+        when="always, unless you know better",
+        when_not="you know how the world changes: then a specialist told so may be better",
+    )
+    state_type = TurncoatState
+    uses_horizon = False
+    signed = ("place", "crowns", "belief")
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        horizon: int | None = None,
+        *,
+        seed: Seed = None,
+        loss_range: Sequence[float] = (0.0, 1.0),
+    ) -> None:
+        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
+        K = self.n_arms
+        self.start([K], n_more=buffer_size(K))
+        state = self.view()
+        state.n_living[0], state.guess[0] = K, FIRST_GUESS
+        state.living[:] = state.place[:] = np.arange(K)
+        state.p[:] = np.array(PRIOR) / sum(PRIOR)
+        state.seen[:] = 0.5
+        state.weights[state.P : state.P + K] = 1.0 / K
+        rebuild(state.weights)
+        state.crowns[:] = -1.0
+        state.crowns[state.P : state.P + K] = UNTRIED
+        for node in range(state.P - 1, 0, -1):
+            state.crowns[node] = state.crowns[2 * node : 2 * node + 2].max(axis=0)
+        state.sizes[:] = 1.0
+        state.fading[:, 0] = 1.0
+        state.page[2] = 1.0
+        state.belief[0] = state.belief[3] = -1.0
+        set_rates(state)
+
+    @property
+    def master_probabilities(self) -> Vector:
+        """How much each base is trusted."""
+        return np.array(self.view().p)

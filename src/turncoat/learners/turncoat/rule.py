@@ -1,0 +1,102 @@
+"""Turncoat's rule: draw a base, draw its arm; then everyone learns from what was seen."""
+
+from __future__ import annotations
+
+from turncoat._jit import jit_rule
+from turncoat.learners.draw import SMALLEST_SERVED
+from turncoat.learners.estimate import LARGEST, importance_weighted
+from turncoat.learners.turncoat.diary import believe, write
+from turncoat.learners.turncoat.leaders import learn
+from turncoat.learners.turncoat.mirrors import chance_in_mirrors, charge_mirrors, draw
+from turncoat.learners.turncoat.recipe import N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.turncoat.state import TurncoatState
+from turncoat.mirror.entropy import step_dense_floors
+from turncoat.rng import uniform
+from turncoat.types import Vector
+
+
+@jit_rule
+def write_chance(state: TurncoatState, arm: int, out: Vector) -> float:
+    """P_h(arm) of every base; returns q(arm), the mixture."""
+    chance_in_mirrors(state, arm, out)
+    for i in range(N_LEADERS):
+        out[N_MIRRORS + i] = 1.0 if state.leaders[i] == arm else 0.0
+    q = 0.0
+    for h in range(N_BASES):
+        q += state.p[h] * out[h]
+    return min(q, 1.0)
+
+
+@jit_rule
+def probability(state: TurncoatState, arm: int) -> float:
+    """q(arm): what is served."""
+    return write_chance(state, arm, state.chance)
+
+
+@jit_rule
+def ask(state: TurncoatState) -> tuple[int, float]:
+    """Draw a base, then its arm: (index, q)."""
+    u, h = uniform(state.rng), 0
+    while h < N_BASES - 1 and u >= state.p[h]:
+        u -= state.p[h]
+        h += 1
+    arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw(state, h)
+    return arm, max(write_chance(state, arm, state.chance), SMALLEST_SERVED)
+
+
+@jit_rule
+def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
+    """Learn the loss of an earlier choice."""
+    arm, q = choice
+    t = float(state.clock[0])
+    if t + 1.0 > state.guess[0]:
+        state.guess[0] *= 2.0
+        set_rates(state)
+    slow = state.seen[0] / (1.0 + t)
+    fast = state.seen[1]
+    if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
+        step_master(state, arm, q, loss, fast - min(max(fast - slow, -0.2), 0.2))
+        charge_mirrors(state, arm, q, loss, slow)
+    state.clock[0] += 1
+    state.seen[0] += loss
+    state.seen[1] += (loss - fast) / min(64.0, t + 2.0)
+    if state.place[arm] >= 0.0:
+        learn(state, arm, loss)
+        write(state, arm)
+
+
+@jit_rule
+def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> None:
+    """Charge every base, with a baseline for the leaders that are likely enough, and move trust."""
+    eta, covered = state.eta[0], state.covered
+    for h in range(N_BASES):
+        covered[h] = 0.0
+    is_high, top, most = False, -1, 0.0
+    for i in range(N_LEADERS):
+        k = int(state.leaders[i])
+        first = 0
+        while state.leaders[first] != k:
+            first += 1
+        if first < i:
+            continue  # seen already
+        q_k = write_chance(state, k, state.chance)
+        if q_k > most:
+            top, most = k, q_k
+        q_k = q if k == arm else q_k
+        if q_k >= eta * b:
+            is_high = is_high or k == arm
+            for h in range(N_BASES):
+                covered[h] += state.chance[h]
+    believe(state, top, most)
+    write_chance(state, arm, state.chance)
+    above = (loss - b if is_high else loss) / q
+    total = 0.0
+    for h in range(N_BASES):
+        d = min(state.chance[h] * above, LARGEST) - b * (1.0 - covered[h])
+        state.x[h] = eta * d
+        total += state.p[h] * d * d
+    state.spent[0] += eta * total
+    estimate = importance_weighted(loss, q)
+    for i in range(N_CLIPPED):
+        state.spent[1 + i] += 0.5 * state.rates[i] * state.chance[i] * estimate * estimate
+    step_dense_floors(state.p, state.x, state.floors)
