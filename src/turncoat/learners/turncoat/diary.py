@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from turncoat._jit import jit_rule
+from turncoat._jit import jit_inside
 from turncoat.learners.turncoat.recipe import N_BASES
 from turncoat.learners.turncoat.state import CHANGES, PAGES
 
 PATIENCE = 16.0
 
 
-@jit_rule
+@jit_inside
 def write(state: Any, arm: int) -> None:
     """One more round of an arm."""
     page = int(state.page[0])
@@ -34,7 +34,7 @@ def write(state: Any, arm: int) -> None:
         bind(state)
 
 
-@jit_rule
+@jit_inside
 def bind(state: Any) -> None:
     """Two pages become one."""
     half = PAGES // 2
@@ -52,7 +52,7 @@ def bind(state: Any) -> None:
     state.page[2] *= 2.0
 
 
-@jit_rule
+@jit_inside
 def believe(state: Any, top: int, q: float) -> None:
     """The leader with the largest probability was `top`, with q."""
     belief, now = state.belief, float(state.clock[0])
@@ -81,7 +81,7 @@ def believe(state: Any, top: int, q: float) -> None:
     belief[5] = 0.0
 
 
-@jit_rule
+@jit_inside
 def settle(state: Any, until: float) -> None:
     """Write how sure it was of the last switch while it lasted."""
     n = int(state.n_changes[0])

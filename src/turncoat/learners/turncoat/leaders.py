@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turncoat._jit import jit, jit_rule
+from turncoat._jit import jit, jit_inside
 from turncoat.learners.glr import LOWER, UPPER, evidence, extend
 from turncoat.learners.kl import upper
 from turncoat.learners.turncoat.recipe import (
@@ -56,7 +56,7 @@ def find_leader(tree: Matrix, i: int) -> int:
     return int(node - P)
 
 
-@jit_rule
+@jit_inside
 def learn(state: Any, arm: int, loss: float) -> None:
     """One more sample of an arm: every detector and follower adds it, and looks for its leader."""
     reward = 1.0 - loss
@@ -71,7 +71,7 @@ def learn(state: Any, arm: int, loss: float) -> None:
         state.leaders[i] = find_leader(state.crowns, i)
 
 
-@jit_rule
+@jit_inside
 def refresh(state: Any, arm: int) -> None:
     """Compute the indices of an arm."""
     leaf = state.P + arm
@@ -89,7 +89,7 @@ def refresh(state: Any, arm: int) -> None:
     crown(state.crowns, leaf >> 1)
 
 
-@jit_rule
+@jit_inside
 def follow(state: Any, i: int, arm: int, reward: float) -> None:
     """Fade, then add a sample. Numbers are stored too large by a growing factor, so that fading is one product."""
     w = state.fading[i, 0] / KEPT[i]
@@ -107,7 +107,7 @@ def follow(state: Any, i: int, arm: int, reward: float) -> None:
     state.fading[i, 2] += w * reward
 
 
-@jit_rule
+@jit_inside
 def detect(state: Any, i: int, arm: int, reward: float) -> None:
     """Add a sample; now and then test whether the arm's mean has changed, and start again if it has."""
     state.counts[i, arm] += 1.0
@@ -132,7 +132,7 @@ def detect(state: Any, i: int, arm: int, reward: float) -> None:
                 start_again(state, i, int(state.living[j]))
 
 
-@jit_rule
+@jit_inside
 def start_again(state: Any, i: int, arm: int) -> None:
     """Detector i forgets an arm, which then waits to be tried, in an order drawn by lot."""
     state.counts[i, arm] = state.sums[i, arm] = 0.0

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turncoat._jit import jit, jit_rule
+from turncoat._jit import jit, jit_inside
 from turncoat.learners.turncoat.recipe import N_CLIPPED, N_MIRRORS
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 from turncoat.rng import uniform
@@ -52,7 +52,7 @@ def others(tree: Matrix, leaf: int, out: Vector) -> None:
         leaf >>= 1
 
 
-@jit_rule
+@jit_inside
 def chance_in_mirrors(state: Any, arm: int, out: Vector) -> None:
     """P(arm) under each base."""
     alive, n = 1.0 if state.place[arm] >= 0.0 else 0.0, state.n_living[0]
@@ -61,7 +61,7 @@ def chance_in_mirrors(state: Any, arm: int, out: Vector) -> None:
         out[i] = weight / (state.weights[1, i] + n * state.offset[i])
 
 
-@jit_rule
+@jit_inside
 def draw(state: Any, i: int) -> int:
     """An arm, drawn from base i."""
     weights, offset, n = state.weights, state.offset[i], int(state.n_living[0])
@@ -78,7 +78,7 @@ def draw(state: Any, i: int) -> int:
     return node - int(state.P)
 
 
-@jit_rule
+@jit_inside
 def charge_mirrors(state: Any, arm: int, q: float, loss: float, baseline: float) -> None:
     """(1) and (2), in every base. `baseline`: the mean of losses so far."""
     leaf, n, N = state.P + arm, state.n_living[0], state.guess[0]
@@ -107,7 +107,7 @@ def charge_mirrors(state: Any, arm: int, q: float, loss: float, baseline: float)
             rescale(state, i, 1.0 / total)
 
 
-@jit_rule
+@jit_inside
 def fold(state: Any) -> None:
     """Add the offsets to the weights, and begin again from none."""
     for j in range(int(state.n_living[0])):
@@ -119,7 +119,7 @@ def fold(state: Any) -> None:
     rebuild(state.weights)
 
 
-@jit_rule
+@jit_inside
 def rescale(state: Any, i: int, factor: float) -> None:
     """Multiply all weights of base i by the same factor: its distribution stays what it is."""
     for leaf in range(state.P, 2 * state.P):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turncoat._jit import jit_rule
+from turncoat._jit import jit_inside
 
 N_CLIPPED = 8
 N_SIGNED = 8
@@ -48,7 +48,7 @@ NAMES = (
 )
 
 
-@jit_rule
+@jit_inside
 def set_rates(state: Any) -> None:
     """All rates and floors for the present guess N, and for the arms there are."""
     N, K = state.guess[0], float(state.n_living[0])

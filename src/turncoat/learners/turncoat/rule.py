@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turncoat._jit import jit_rule
+from turncoat._jit import jit_inside
 from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.estimate import LARGEST, importance_weighted
 from turncoat.learners.turncoat.diary import believe, write
@@ -15,7 +15,7 @@ from turncoat.rng import uniform
 from turncoat.types import Vector
 
 
-@jit_rule
+@jit_inside
 def write_chance(state: TurncoatState, arm: int, out: Vector) -> float:
     """P_h(arm) of every base; returns q(arm), the mixture."""
     chance_in_mirrors(state, arm, out)
@@ -27,13 +27,13 @@ def write_chance(state: TurncoatState, arm: int, out: Vector) -> float:
     return min(q, 1.0)
 
 
-@jit_rule
+@jit_inside
 def probability(state: TurncoatState, arm: int) -> float:
     """q(arm): what is served."""
     return write_chance(state, arm, state.chance)
 
 
-@jit_rule
+@jit_inside
 def ask(state: TurncoatState) -> tuple[int, float]:
     """Draw a base, then its arm: (index, q)."""
     u, h = uniform(state.rng), 0
@@ -44,7 +44,7 @@ def ask(state: TurncoatState) -> tuple[int, float]:
     return arm, max(write_chance(state, arm, state.chance), SMALLEST_SERVED)
 
 
-@jit_rule
+@jit_inside
 def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, q = choice
@@ -65,7 +65,7 @@ def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
         write(state, arm)
 
 
-@jit_rule
+@jit_inside
 def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> None:
     """Charge every base, with a baseline for the leaders that are likely enough, and move trust."""
     eta, covered = state.eta[0], state.covered
