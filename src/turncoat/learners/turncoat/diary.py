@@ -3,8 +3,15 @@
 The diary has 64 pages. A page holds how often each arm was told over some rounds, and how much each base was trusted at
 their end. When all pages are full, neighbours are put on one page, and pages hold twice the rounds from then on.
 
-The arm believed best is the leader with the largest probability, with hysteresis: another one must hold more than half
-of it for 16 tells, uninterrupted, before a switch is written down.
+The arm believed best is found by a vote. Each tell, the arm that is the most likely to be served has as many votes as
+that probability; an arm's votes and those of all others cancel out (Boyer & Moore's majority vote, with weights), so
+one number is enough. An arm with 32 votes more than the others have together is believed best, and has no more than
+these 32 to lose. So another one is believed after some 64 rounds on its side. The switch is dated to the last round
+without any doubt, when the one before still had all 32.
+
+A belief that doubts began about within 96 rounds was hasty: the next one takes its place, and where that is the one
+before it, neither switch is kept. What is kept are the last 64 beliefs, and of each how many tells it stood, and the
+probabilities that the arm had in them, summed up: their mean is how sure it was.
 """
 
 from __future__ import annotations
@@ -15,7 +22,8 @@ from turncoat._jit import jit_inside
 from turncoat.learners.turncoat.recipe import N_BASES
 from turncoat.learners.turncoat.state import CHANGES, PAGES
 
-PATIENCE = 16.0
+ENOUGH = 32.0  # votes
+HASTY = 96.0  # rounds
 
 
 @jit_inside
@@ -53,37 +61,46 @@ def bind(state: Any) -> None:
 
 
 @jit_inside
-def believe(state: Any, top: int, q: float) -> None:
-    """The leader with the largest probability was `top`, with q."""
-    belief, now = state.belief, float(state.clock[0])
-    if belief[0] < 0.0:  # nothing believed yet
-        if q > 0.5:
-            belief[0], belief[1], belief[2] = top, now, q
-        return
-    if top == belief[0] or q <= 0.5:
-        belief[2] += q if top == belief[0] else 0.0
-        belief[5] = 0.0
-        return
-    if belief[5] == 0.0 or top != belief[3]:
-        belief[3], belief[4], belief[5] = top, now, 0.0
-    belief[5] += 1.0
-    if belief[5] < PATIENCE:
-        return
-    n = int(state.n_changes[0])
-    settle(state, belief[4])
-    row = n % CHANGES
-    state.changes[row, 0] = belief[4]
-    state.changes[row, 1] = belief[0]
-    state.changes[row, 2] = top
-    state.changes[row, 3] = 0.0
-    state.n_changes[0] += 1.0
-    belief[0], belief[1], belief[2] = top, belief[4], q * PATIENCE
-    belief[5] = 0.0
+def believed(state: Any) -> int:
+    """The arm believed best, retired or not; -1 before there is one."""
+    return int(state.changes[int(state.n_changes[0] - 1.0) % CHANGES, 1]) if state.belief[3] > 0.0 else -1
 
 
 @jit_inside
-def settle(state: Any, until: float) -> None:
-    """Write how sure it was of the last switch while it lasted."""
-    n = int(state.n_changes[0])
-    if n > 0:
-        state.changes[(n - 1) % CHANGES, 3] = min(state.belief[2] / max(until - state.belief[1], 1.0), 1.0)
+def believe(state: Any, top: int, q: float, q_believed: float) -> None:
+    """The likeliest arm is `top`, with probability q; that of the arm believed best is q_believed."""
+    vote, now, best = state.belief, float(state.clock[0]), believed(state)
+    if best >= 0:
+        row = int(state.n_changes[0] - 1.0) % CHANGES
+        state.changes[row, 2] += q_believed
+        state.changes[row, 3] += 1.0
+    if top == vote[0]:
+        vote[1] = min(vote[1] + q, ENOUGH)
+    elif vote[1] >= q:
+        vote[1] -= q
+    else:
+        vote[0], vote[1] = top, q - vote[1]
+    if vote[1] < ENOUGH:
+        return
+    if vote[0] != best:
+        turn(state, vote[0], now)
+    vote[2] = now + 1.0
+
+
+@jit_inside
+def turn(state: Any, arm: float, now: float) -> None:
+    """Believe in this arm from now on: a new belief, or one in the place of a hasty one."""
+    vote, rows, n = state.belief, state.changes, int(state.n_changes[0])
+    last, before = (n - 1) % CHANGES, (n - 2) % CHANGES
+    if vote[3] > 0.0 and vote[2] - rows[last, 0] < HASTY:
+        if vote[3] > 1.0 and rows[before, 1] == arm:  # back to the one before
+            vote[3] -= 1.0
+            state.n_changes[0] -= 1.0
+            return
+        since = rows[last, 0] if vote[3] > 1.0 else now
+    else:
+        since = vote[2] if vote[3] > 0.0 else now
+        last = n % CHANGES
+        vote[3] = min(vote[3] + 1.0, CHANGES)
+        state.n_changes[0] += 1.0
+    rows[last, 0], rows[last, 1], rows[last, 2], rows[last, 3] = since, arm, 0.0, 0.0

@@ -64,7 +64,7 @@ class Turncoat(Learner):
         state.sizes[:] = 1.0
         state.fading[:, 0] = 1.0
         state.page[2] = 1.0
-        state.belief[0] = state.belief[3] = -1.0
+        state.belief[0] = -1.0
         getattr(set_rates, "py_func", set_rates)(state)  # as plain Python: compiled, it is for kernels alone
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from turncoat._jit import jit_inside
 from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.estimate import LARGEST, importance_weighted
-from turncoat.learners.turncoat.diary import believe, write
+from turncoat.learners.turncoat.diary import believe, believed, write
 from turncoat.learners.turncoat.leaders import learn
 from turncoat.learners.turncoat.mirrors import chance_in_mirrors, charge_mirrors, draw
 from turncoat.learners.turncoat.recipe import N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
@@ -55,19 +55,27 @@ def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     slow = state.seen[0] / (1.0 + t)
     fast = state.seen[1]
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
-        step_master(state, arm, q, loss, fast - min(max(fast - slow, -0.2), 0.2))
+        best = believed(state)
+        q_best = write_chance(state, best, state.chance) if best >= 0 else 0.0
+        top, most = step_master(state, arm, q, loss, fast - min(max(fast - slow, -0.2), 0.2))
+        believe(state, top, most, q_best)
         charge_mirrors(state, arm, q, loss, slow)
+    elif state.n_living[0] == 1.0:
+        believe(state, int(state.living[0]), 1.0, 1.0 if believed(state) == state.living[0] else 0.0)
     state.clock[0] += 1
     state.seen[0] += loss
     state.seen[1] += (loss - fast) / min(64.0, t + 2.0)
     if state.place[arm] >= 0.0:
         learn(state, arm, loss)
-        write(state, arm)
+    write(state, arm)
 
 
 @jit_inside
-def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> None:
-    """Charge every base, with a baseline for the leaders that are likely enough, and move trust."""
+def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> tuple[int, float]:
+    """Charge every base, with a baseline for the leaders that are likely enough, and move trust.
+
+    Returns the likeliest of the leaders and this arm, before that, and its probability.
+    """
     eta, covered = state.eta[0], state.covered
     for h in range(N_BASES):
         covered[h] = 0.0
@@ -87,8 +95,9 @@ def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float)
             is_high = is_high or k == arm
             for h in range(N_BASES):
                 covered[h] += state.chance[h]
-    believe(state, top, most)
-    write_chance(state, arm, state.chance)
+    q_arm = write_chance(state, arm, state.chance)
+    if q_arm > most:
+        top, most = arm, q_arm
     above = (loss - b if is_high else loss) / q
     total = 0.0
     for h in range(N_BASES):
@@ -100,3 +109,4 @@ def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float)
     for i in range(N_CLIPPED):
         state.spent[1 + i] += 0.5 * state.rates[i] * state.chance[i] * estimate * estimate
     step_dense_floors(state.p, state.x, state.floors)
+    return top, most

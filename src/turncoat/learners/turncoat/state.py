@@ -11,7 +11,7 @@ from turncoat.types import Ints, Matrix, Vector, Words
 
 CORNERS = 35  # of a detector's chain (glr.py): 64 candidate changes an arm
 PAGES = 64  # of the diary
-CHANGES = 64  # the last ones that are remembered
+CHANGES = 64  # of belief: the last ones are kept
 
 
 class TurncoatState(NamedTuple):
@@ -55,9 +55,9 @@ class TurncoatState(NamedTuple):
     page: Vector  # (3,) of the diary: the one being written, rounds on it, rounds that fit on it
     plays: Matrix  # (PAGES, K) rounds of each arm on each page
     trust: Matrix  # (PAGES, N_BASES) p at the end of each page
-    belief: Vector  # (6,) the arm believed best: which, since when, its q summed up; a rival: likewise, streak
-    changes: Matrix  # (CHANGES, 4) switches believed: when, from, to, mean q of `to` while it was believed
-    n_changes: Vector  # (1,)
+    belief: Vector  # (6,) the arm with the most votes, how many more, the last round without doubt, beliefs kept; free
+    changes: Matrix  # (CHANGES, 4) beliefs, the last one the present: since when, which arm, its q summed up, tells
+    n_changes: Vector  # (1,) beliefs there ever were
 
 
 @jit
