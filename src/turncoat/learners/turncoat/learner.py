@@ -8,12 +8,14 @@ import numpy as np
 
 from turncoat._rules import register_learner
 from turncoat.learners.learner import Facts, Learner
+from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.leaders import UNTRIED
 from turncoat.learners.turncoat.mirrors import rebuild
 from turncoat.learners.turncoat.recipe import FIRST_GUESS, PRIOR, set_rates
 from turncoat.learners.turncoat.rule import ask, probability, tell
 from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
-from turncoat.types import Label, Seed, Vector
+from turncoat.learners.turncoat.wording import few_lines
+from turncoat.types import Label, Matrix, Seed, Vector
 
 register_learner(TurncoatState, view=view, ask=ask, tell=tell, probability=probability)
 
@@ -71,3 +73,15 @@ class Turncoat(Learner):
     def master_probabilities(self) -> Vector:
         """How much each base is trusted."""
         return np.array(self.view().p)
+
+    @property
+    def believed(self) -> Matrix:
+        """A row a belief, the last one the present: since which round, the index of the arm, how sure (0 to 1)."""
+        return beliefs(self.view())
+
+    def explain(self) -> Explanation:
+        """Whom it trusts and why, the arm it believes best, the switches it believes happened, its shares over time."""
+        return explain(self)
+
+    def __str__(self) -> str:
+        return few_lines(explain(self), self.n_outstanding)

@@ -1,0 +1,190 @@
+"""Turncoat explains itself: whom it trusts and why, the arm it believes best, the switches it believes happened.
+
+All of it is read off the state, and costs nothing until it is asked for. How beliefs are formed: diary.py.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turncoat.learners.turncoat.recipe import (
+    N_CLIPPED,
+    N_DETECTORS,
+    N_FOLLOWERS,
+    N_MIRRORS,
+    N_SIGNED,
+    NAMES,
+    WINDOWS,
+)
+from turncoat.learners.turncoat.state import CHANGES
+from turncoat.learners.turncoat.wording import page_of
+from turncoat.types import Label, Matrix
+
+if TYPE_CHECKING:
+    from turncoat.learners.turncoat.learner import Turncoat
+
+FAITHS = ("clipped",) * N_CLIPPED + ("signed",) * N_SIGNED + ("detector",) * N_DETECTORS + ("follower",) * N_FOLLOWERS
+
+
+class Base(NamedTuple):
+    """One of those who propose an arm, and how much they are trusted."""
+
+    name: str
+    faith: str  # clipped, signed, detector or follower
+    trust: float  # the probability of being followed
+    arm: Label  # it proposes most
+    chance: float  # with which it does
+    why: str  # what it goes by
+
+
+class Switch(NamedTuple):
+    """A switch that is believed to have happened: another arm became best."""
+
+    when: int  # the round from which on there were doubts about the arm left
+    left: Label
+    to: Label
+    sure: float  # the mean probability that `to` was served with, for as long as it was believed best
+
+
+class Page(NamedTuple):
+    """Some rounds of its life, first … last - 1."""
+
+    first: int
+    last: int
+    shares: tuple[float, ...]  # of each arm, in the order of `arms`
+    trust: tuple[float, ...]  # in each base, at the end
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a Turncoat thinks. `print` it to read it; `to_dict` for other programs."""
+
+    rounds: int  # told
+    arms: tuple[Label, ...]
+    retired: tuple[Label, ...]
+    best: Label | None  # the arm believed best, if there is one yet
+    since: int | None  # the round from which on it is believed
+    sure: float | None  # the mean probability that it was served with since
+    likeliest: Label  # the arm that the next ask chooses most likely
+    chance: float  # and how likely that is
+    n_switches: int  # believed ever
+    switches: tuple[Switch, ...]  # the last ones
+    bases: tuple[Base, ...]
+    restarts: tuple[tuple[str, int, int | None], ...]  # of each detector: its name, how many, and the last one's round
+    pages: tuple[Page, ...]  # all rounds told, in order
+
+    @property
+    def faiths(self) -> dict[str, float]:
+        """How much each faith is trusted, all its bases together, the most trusted first."""
+        sums = {faith: math.fsum(b.trust for b in self.bases if b.faith == faith) for faith in dict.fromkeys(FAITHS)}
+        return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in dicts and lists that JSON can hold."""
+        plain = {name: getattr(self, name) for name in ("rounds", "best", "since", "sure", "likeliest", "chance")}
+        return {
+            **plain,
+            "arms": list(self.arms),
+            "retired": list(self.retired),
+            "n_switches": self.n_switches,
+            "switches": [{"when": s.when, "from": s.left, "to": s.to, "sure": s.sure} for s in self.switches],
+            "faiths": self.faiths,
+            "bases": [base._asdict() for base in self.bases],
+            "restarts": [{"name": name, "times": times, "last": last} for name, times, last in self.restarts],
+            "pages": [
+                {"first": page.first, "last": page.last, "shares": list(page.shares), "trust": list(page.trust)}
+                for page in self.pages
+            ],
+        }
+
+    def __str__(self) -> str:
+        return page_of(self)
+
+
+def beliefs(state: Any) -> Matrix:
+    """A row a belief that is kept, the last one the present: since when, which arm, how sure."""
+    n, kept = int(state.n_changes[0]), int(state.belief[3])
+    rows = np.array(state.changes)[np.arange(n - kept, n) % CHANGES]
+    sure = np.divide(rows[:, 2], rows[:, 3], out=np.zeros(kept), where=rows[:, 3] > 0.0)
+    return np.column_stack([rows[:, :2], np.minimum(sure, 1.0)])
+
+
+def explain(learner: Turncoat) -> Explanation:
+    """What it thinks now."""
+    state, arms = learner.view(), tuple(learner.arms)
+    served, alive = learner.probabilities(), np.array(state.place) >= 0.0
+    rows, top = beliefs(state), int(served.argmax())
+    since, best, sure = rows[-1].tolist() if len(rows) else (0.0, -1.0, 0.0)
+    is_there = best >= 0.0 and bool(alive[int(best)])
+    return Explanation(
+        rounds=learner.n_told,
+        arms=arms,
+        retired=tuple(arm for arm, there in zip(arms, alive, strict=True) if not there),
+        best=arms[int(best)] if is_there else None,
+        since=int(since) if is_there else None,
+        sure=sure if is_there else None,
+        likeliest=arms[top],
+        chance=min(float(served[top]), 1.0),
+        n_switches=max(int(state.n_changes[0]) - 1, 0),
+        switches=tuple(
+            Switch(int(when), arms[int(left)], arms[int(to)], sure)
+            for left, (when, to, sure) in zip(rows[:-1, 1], rows[1:].tolist(), strict=True)
+        ),
+        bases=_bases(state, arms, *learner.loss_range),
+        restarts=tuple(
+            (NAMES[N_MIRRORS + i], int(n), int(np.max(state.starts[i])) if n > 0 else None)
+            for i, n in enumerate(state.n_restarts)
+        ),
+        pages=_pages(state),
+    )
+
+
+def _bases(state: Any, arms: tuple[Label, ...], low: float, high: float) -> tuple[Base, ...]:
+    alive = (np.array(state.place) >= 0.0)[:, None]
+    weights = state.weights[state.P : state.P + state.K] + alive * state.offset
+    chances = weights / weights.sum(axis=0)
+    proposed = [(int(k), float(chances[k, i])) for i, k in enumerate(chances.argmax(axis=0))]
+    proposed += [(int(k), 1.0) for k in state.leaders]
+    why = [f"its weights, which learn at rate {rate:.2g}" for rate in state.rates]
+    for i in range(N_DETECTORS):
+        why.append(_detected(state, i, proposed[N_MIRRORS + i][0], low, high))
+    for i in range(N_FOLLOWERS):
+        why.append(_followed(state, i, proposed[N_MIRRORS + N_DETECTORS + i][0], low, high))
+    return tuple(
+        Base(name, faith, float(trust), arms[arm], chance, words)
+        for name, faith, trust, (arm, chance), words in zip(NAMES, FAITHS, state.p, proposed, why, strict=True)
+    )
+
+
+def _detected(state: Any, i: int, arm: int, low: float, high: float) -> str:
+    """Why a detector proposes its leader."""
+    n, start = state.counts[i, arm], int(state.starts[i, arm])
+    since = f"since its restart in round {start:,}" if start else "since the start"
+    if n == 0.0:
+        return f"nothing: not tried {since}"
+    loss = low + (high - low) * (1.0 - state.sums[i, arm] / n)
+    return f"a mean loss of {loss:.3g} in {int(n):,} rounds of it {since}"
+
+
+def _followed(state: Any, i: int, arm: int, low: float, high: float) -> str:
+    """Why a follower proposes its leader."""
+    n = state.samples[i, arm] / state.fading[i, 0]
+    of = "all rounds" if WINDOWS[i] == math.inf else f"the last {WINDOWS[i]:,.0f} or so"
+    if n < 0.5:  # rounds, faded
+        return f"little: hardly tried in {of}"
+    loss = low + (high - low) * (1.0 - state.rewards[i, arm] / state.samples[i, arm])
+    return f"a mean loss of {loss:.3g} in {of}"
+
+
+def _pages(state: Any) -> tuple[Page, ...]:
+    full, written, size = (int(number) for number in state.page)
+    pages = []
+    for i in range(full + (written > 0)):
+        n = size if i < full else written
+        trust = state.trust[i] if i < full else state.p
+        pages.append(Page(i * size, i * size + n, tuple((state.plays[i] / n).tolist()), tuple(trust.tolist())))
+    return tuple(pages)
