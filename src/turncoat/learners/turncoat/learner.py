@@ -8,6 +8,7 @@ import numpy as np
 
 from turncoat._rules import register_learner
 from turncoat.learners.learner import Facts, Learner
+from turncoat.learners.turncoat.certificate import Certificate, certify, parse_switches
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.leaders import UNTRIED
 from turncoat.learners.turncoat.mirrors import rebuild
@@ -39,7 +40,7 @@ class Turncoat(Learner):
     )
     state_type = TurncoatState
     uses_horizon = False
-    signed = ("place", "crowns", "belief")
+    signed = ("place", "crowns", "belief", "spent")
 
     def __init__(
         self,
@@ -82,6 +83,11 @@ class Turncoat(Learner):
     def explain(self) -> Explanation:
         """Whom it trusts and why, the arm it believes best, the switches it believes happened, its shares over time."""
         return explain(self)
+
+    def certificate(self, n_switches: int) -> Certificate:
+        """What its guarantee comes to after the fact: estimates a bound on its expected regret against S switches."""
+        S = parse_switches(n_switches)
+        return certify(self.view(), type(self)(self.n_arms).view(), S, self._high - self._low)
 
     def __str__(self) -> str:
         return few_lines(explain(self), self.n_outstanding)

@@ -14,6 +14,8 @@ from turncoat.mirror.entropy import step_dense_floors
 from turncoat.rng import uniform
 from turncoat.types import Vector
 
+SAME = 1e-9  # probabilities that differ by less, relatively, differ by rounding
+
 
 @jit_inside
 def write_chance(state: TurncoatState, arm: int, out: Vector) -> float:
@@ -99,14 +101,20 @@ def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float)
     if q_arm > most:
         top, most = arm, q_arm
     above = (loss - b if is_high else loss) / q
-    total = 0.0
+    mean, square, floors = 0.0, 0.0, 0.0
     for h in range(N_BASES):
-        d = min(state.chance[h] * above, LARGEST) - b * (1.0 - covered[h])
+        d = min(state.chance[h] * above, LARGEST) - b * (1.0 - covered[h])  # less b than in docs/guarantee.md, (1)
         state.x[h] = eta * d
-        total += state.p[h] * d * d
-    state.spent[0] += eta * total
+        mean += state.p[h] * d
+        square += state.p[h] * d * d
+        floors += state.floors[h]
+    state.spent[0] += eta * max(square - mean * mean, 0.0)
     estimate = importance_weighted(loss, q)
     for i in range(N_CLIPPED):
-        state.spent[1 + i] += 0.5 * state.rates[i] * state.chance[i] * estimate * estimate
+        own = state.chance[i] * estimate
+        state.spent[1 + i] += 0.5 * state.rates[i] * own * estimate
+        state.spent[1 + N_CLIPPED + i] += own - (1.0 - floors) * (state.x[i] / eta + b)
+    if abs(q - q_arm) > SAME * q:
+        state.spent[1 + 2 * N_CLIPPED] += 1.0
     step_dense_floors(state.p, state.x, state.floors)
     return top, most

@@ -51,7 +51,7 @@ class TurncoatState(NamedTuple):
     fading: Matrix  # (N_FOLLOWERS, 3) how much too large its numbers are; its samples; their rewards
     samples: Matrix  # (N_FOLLOWERS, K)
     rewards: Matrix  # (N_FOLLOWERS, K)
-    spent: Vector  # (1 + N_CLIPPED,) the certificate's sums: the master's, and each clipped base's
+    spent: Vector  # (2 + 2 N_CLIPPED,) the certificate's sums (certificate.py), and tells it does not cover
     page: Vector  # (3,) of the diary: the one being written, rounds on it, rounds that fit on it
     plays: Matrix  # (PAGES, K) rounds of each arm on each page
     trust: Matrix  # (PAGES, N_BASES) p at the end of each page
@@ -75,7 +75,7 @@ def buffer_size(K: int) -> int:
     arms = 2 + N_DETECTORS * (3 + 2 + 4 * CORNERS) + 2 * N_FOLLOWERS + PAGES
     trees = 2 * P * (N_MIRRORS + N_LEADERS)
     bases = 5 * N_BASES + 3 * N_MIRRORS + N_LEADERS + N_DETECTORS + 3 * N_FOLLOWERS + PAGES * N_BASES
-    return 3 + bases + 2 + arms * K + trees + 1 + N_CLIPPED + 3 + 6 + 4 * CHANGES + 1
+    return 3 + bases + 2 + arms * K + trees + 2 + 2 * N_CLIPPED + 3 + 6 + 4 * CHANGES + 1
 
 
 @jit_rule
@@ -89,7 +89,7 @@ def view(buffer: Vector) -> TurncoatState:
     c = b + 2 * K + 2 * P * (M + L) + L  # detectors
     d = c + D * K * (5 + 4 * CORNERS) + D  # followers
     e = d + F * (3 + 2 * K)  # the certificate, and the diary
-    f = e + 1 + N_CLIPPED + 3
+    f = e + 2 + 2 * N_CLIPPED + 3
     g = f + PAGES * (K + H)
     chains = c + 5 * D * K
     return TurncoatState(
@@ -124,7 +124,7 @@ def view(buffer: Vector) -> TurncoatState:
         buffer[d : d + 3 * F].reshape((F, 3)),
         buffer[d + 3 * F : d + 3 * F + F * K].reshape((F, K)),
         buffer[d + 3 * F + F * K : e].reshape((F, K)),
-        buffer[e : e + 1 + N_CLIPPED],
+        buffer[e : e + 2 + 2 * N_CLIPPED],
         buffer[f - 3 : f],
         buffer[f : f + PAGES * K].reshape((PAGES, K)),
         buffer[f + PAGES * K : g].reshape((PAGES, H)),
