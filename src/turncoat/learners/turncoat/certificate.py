@@ -89,9 +89,18 @@ def certify(state: Any, fresh: Any, S: int, width: float) -> Certificate:
             set_rates(fresh)
     found = []
     for j in range(N_CLIPPED):
-        start = math.log(1.0 / known[j]) / float(state.eta[0]) + extra
         switches = (S + 1) * (1.0 - 1.0 / N) * far / float(state.rates[j]) - begun[j]
-        own = float(spent[1 + j]), -float(spent[1 + N_CLIPPED + j])
-        terms = start, floors, CURVE * float(spent[0]), (1.0 - 1.0 / K) * shares, switches, *own
-        found.append(Certificate(S, NAMES[j], *(width * term for term in terms), n_uncovered=int(spent[-1])))
+        one = Certificate(
+            n_switches=S,
+            base=NAMES[j],
+            start=width * (math.log(1.0 / known[j]) / float(state.eta[0]) + extra),
+            floors=width * floors,
+            variance=width * CURVE * float(spent[0]),
+            base_floors=width * (1.0 - 1.0 / K) * shares,
+            switches=width * switches,
+            base_variance=width * float(spent[1 + j]),
+            correction=-width * float(spent[1 + N_CLIPPED + j]),
+            n_uncovered=int(spent[-1]),
+        )
+        found.append(one)
     return min(found, key=lambda one: one.total)

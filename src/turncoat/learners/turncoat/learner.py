@@ -40,7 +40,7 @@ class Turncoat(Learner):
     )
     state_type = TurncoatState
     uses_horizon = False
-    signed = ("place", "crowns", "belief", "spent")
+    signed = ("x", "place", "crowns", "belief", "spent")
 
     def __init__(
         self,

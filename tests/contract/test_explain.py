@@ -1,0 +1,303 @@
+"""Turncoat explains itself: hand-made games and hand-made votes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from turncoat.learners.turncoat import Turncoat, recipe
+from turncoat.learners.turncoat.diary import ENOUGH, HASTY, believe, write
+from turncoat.learners.turncoat.state import CHANGES, PAGES
+from turncoat.learners.turncoat.wording import arm_name, percent
+
+ARMS = ["red", "green", "blue"]
+
+
+def game(learner: Turncoat, best: list[str], rounds: int) -> None:
+    """No noise: the best arm of each part costs nothing, all others 1."""
+    for arm in best:
+        for _ in range(rounds):
+            decision = learner.ask()
+            learner.tell(decision, loss=float(decision.arm != arm))
+
+
+def vote(learner: Turncoat, top: int, rounds: int, q: float = 1.0) -> None:
+    """The diary alone: an arm is the likeliest for some rounds."""
+    state: Any = learner.view()
+    for _ in range(rounds):
+        believe(state, top, q, q)
+        state.clock[0] += 1
+
+
+# -- a game ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def told() -> Any:
+    learner = Turncoat(ARMS, seed=3)
+    game(learner, ["green", "blue", "red"], 600)
+    return learner.explain()
+
+
+def test_a_game_with_two_switches_is_told_as_it_was(told: Any) -> None:
+    assert [(s.left, s.to) for s in told.switches] == [("green", "blue"), ("blue", "red")]
+    assert told.n_switches == 2
+    for switch, planted in zip(told.switches, (600, 1200), strict=True):
+        assert planted <= switch.when < planted + 100
+        assert 0.8 < switch.sure <= 1.0
+    assert (told.rounds, told.best, told.likeliest) == (1800, "red", "red")
+    assert told.since == told.switches[-1].when
+    assert told.sure == told.switches[-1].sure
+
+
+def test_pages_add_up_to_the_rounds_told(told: Any) -> None:
+    assert (told.pages[0].first, told.pages[-1].last) == (0, 1800)
+    assert all(one.last == then.first for one, then in zip(told.pages, told.pages[1:], strict=False))
+    for page in told.pages:
+        assert math.fsum(page.shares) == pytest.approx(1.0, rel=1e-12)
+        assert math.fsum(page.trust) == pytest.approx(1.0, rel=1e-9)
+    chosen = np.sum([np.array(page.shares) * (page.last - page.first) for page in told.pages], axis=0)
+    assert chosen.sum() == pytest.approx(1800)
+    assert np.all(chosen > 500)
+
+
+def test_trust_is_that_of_the_master_and_says_why(told: Any) -> None:
+    assert [base.name for base in told.bases] == list(recipe.NAMES)
+    assert math.fsum(base.trust for base in told.bases) == pytest.approx(1.0, rel=1e-9)
+    assert math.fsum(told.faiths.values()) == pytest.approx(1.0, rel=1e-9)
+    assert set(told.faiths) == {base.faith for base in told.bases}
+    assert list(told.faiths.values()) == sorted(told.faiths.values(), reverse=True)
+    detector = next(base for base in told.bases if base.faith == "detector")
+    assert (detector.arm, detector.chance) == ("red", 1.0)
+    assert detector.why.startswith("a mean loss of 0 in ")
+    assert all(0.0 < base.chance <= 1.0 for base in told.bases)
+
+
+def test_it_is_plain_values(told: Any) -> None:
+    again = json.loads(json.dumps(told.to_dict(), allow_nan=False))
+    assert again["switches"][0]["from"] == "green"
+    assert again["switches"][0]["to"] == "blue"
+    assert again["best"] == "red"
+    assert again["arms"] == ARMS
+    assert len(again["bases"]) == recipe.N_BASES
+    assert again["pages"][0]["first"] == 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        told.best = "blue"
+
+
+def test_its_page_names_arms_by_their_labels(told: Any) -> None:
+    page = str(told)
+    assert page.isascii()
+    assert "It believes that red is best, since round 1," in page
+    assert "green  ->  blue" in page
+    assert "arm 0" not in page
+    assert max(map(len, page.splitlines())) <= 140
+
+
+def test_printing_a_learner_is_worth_reading() -> None:
+    learner = Turncoat(ARMS, seed=3)
+    assert "in no arm yet" in str(learner)
+    learner.ask()
+    assert ": 0 rounds told, 1 outstanding" in str(learner)
+    game(learner, ["green", "blue"], 600)
+    lines = str(learner).splitlines()
+    assert lines[0] == "Turncoat over 3 arms: 1,200 rounds told, 1 outstanding"
+    assert lines[1].startswith("  believes  that blue is best, since round 6")
+    assert lines[3].startswith("  switches  green -> blue at 6")
+    assert any(line.startswith("            blue  |") and "###" in line for line in lines)
+    assert 5 <= len(lines) <= 9
+    assert repr(learner) == "<Turncoat: 3 arms; 1200 told, 1 outstanding>"
+
+
+def test_without_labels_arms_are_numbered() -> None:
+    learner = Turncoat(2, seed=1)
+    for _ in range(200):
+        decision = learner.ask()
+        learner.tell(decision, loss=float(decision.index == 0))
+    assert "that arm 1 is best" in str(learner)
+    assert learner.explain().best == 1
+
+
+def test_losses_are_told_in_their_own_units() -> None:
+    learner = Turncoat(2, seed=1, loss_range=(100.0, 300.0))
+    for _ in range(100):
+        learner.tell(learner.ask(), loss=150.0)
+    assert "a mean loss of 150 in " in str(learner.explain())
+
+
+def test_a_restored_learner_explains_the_same() -> None:
+    learner = Turncoat(ARMS, seed=3)
+    game(learner, ["green", "blue"], 300)
+    again = Turncoat._from_state(json.loads(json.dumps(learner.state())))
+    assert again.explain() == learner.explain()
+
+
+def test_explaining_changes_nothing_but_scratch() -> None:
+    learner = Turncoat(ARMS, seed=3)
+    game(learner, ["green", "blue"], 100)
+    before = [np.array(field) for field in learner.view()]
+    str(learner), str(learner.explain()), learner.certificate(2), learner.believed
+    for name, field, old in zip(learner.view()._fields, learner.view(), before, strict=True):
+        assert name == "chance" or np.array_equal(field, old), name
+
+
+# -- the vote -------------------------------------------------------------------------------------------------------
+
+
+def arms_believed(learner: Turncoat) -> list[tuple[int, int]]:
+    return [(int(since), int(arm)) for since, arm, _ in learner.believed]
+
+
+def test_an_arm_is_believed_after_enough_votes_and_not_before() -> None:
+    learner = Turncoat(3)
+    vote(learner, 1, int(ENOUGH) - 1)
+    assert arms_believed(learner) == []
+    vote(learner, 1, 1)
+    assert arms_believed(learner) == [(31, 1)]
+    vote(learner, 2, 2 * int(ENOUGH) - 1)
+    assert len(arms_believed(learner)) == 1
+
+
+def test_a_switch_is_dated_to_the_last_round_without_doubt() -> None:
+    learner = Turncoat(3)
+    vote(learner, 1, 500)
+    for _ in range(10):  # nobody has a majority
+        vote(learner, 0, 3)
+        vote(learner, 2, 3)
+    vote(learner, 2, 2 * int(ENOUGH) + 1)
+    assert arms_believed(learner) == [(31, 1), (500, 2)]
+
+
+def test_flicker_is_no_switch() -> None:
+    learner = Turncoat(3)
+    vote(learner, 1, 500)
+    for _ in range(50):
+        vote(learner, 0, 20)
+        vote(learner, 1, 21)
+    assert arms_believed(learner) == [(31, 1)]
+
+
+def test_a_hasty_belief_leaves_nothing_behind() -> None:
+    learner = Turncoat(3)
+    vote(learner, 1, 500)
+    before = learner.believed[0, 2]
+    vote(learner, 0, 70)  # believed, but for a few rounds only
+    assert len(arms_believed(learner)) == 2
+    vote(learner, 1, 65)
+    assert arms_believed(learner) == [(31, 1)]
+    assert before == learner.believed[0, 2] == 1.0
+    vote(learner, 0, 70)
+    vote(learner, 2, 65)  # and on to a third one
+    assert arms_believed(learner) == [(31, 1), (635, 2)]
+    assert learner.explain().n_switches == 1
+
+
+def test_a_first_belief_that_was_hasty_is_replaced() -> None:
+    learner = Turncoat(3)
+    vote(learner, 1, int(HASTY))
+    vote(learner, 0, 2 * int(ENOUGH))
+    assert arms_believed(learner) == [(int(HASTY) + 2 * int(ENOUGH) - 1, 0)]
+    assert learner.explain().switches == ()
+
+
+def test_sure_is_the_mean_probability_while_believed() -> None:
+    learner = Turncoat(2)
+    vote(learner, 1, 40)  # believed from the 32nd on, so 8 rounds of 1
+    vote(learner, 1, 24, q=0.6)
+    assert learner.believed[0, 2] == pytest.approx((8 * 1.0 + 24 * 0.6) / 32)
+
+
+def test_as_many_beliefs_as_fit_are_kept_and_all_are_counted() -> None:
+    learner, n = Turncoat(3), CHANGES + 10
+    size = learner.view().changes.size
+    for i in range(n):
+        vote(learner, i % 3, 200)
+    told = learner.explain()
+    assert told.n_switches == n - 1
+    assert len(told.switches) == CHANGES - 1
+    assert [s.to for s in told.switches] == [i % 3 for i in range(n - CHANGES + 1, n)]
+    assert "the last 63" in str(told)
+    assert learner.view().changes.size == size
+
+
+def test_undoing_at_the_edge_of_memory_shows_nothing_twice() -> None:
+    learner, n = Turncoat(3), CHANGES + 3
+    for i in range(n):
+        vote(learner, i % 2, 200)
+    vote(learner, 2, 70)
+    vote(learner, (n - 1) % 2, 65)  # back to the last one: a place is free, and the oldest was overwritten
+    rows = arms_believed(learner)
+    assert len(rows) == CHANGES - 1
+    assert [arm for _, arm in rows] == [i % 2 for i in range(n - CHANGES + 1, n)]
+    assert rows == sorted(rows)
+
+
+def test_belief_in_a_retired_arm_ends() -> None:
+    learner = Turncoat(ARMS)
+    vote(learner, 1, 300)
+    assert learner.explain().best == "green"
+    state = learner.view()
+    state.place[1] = -1.0
+    told = learner.explain()
+    assert (told.best, told.since, told.sure, told.retired) == (None, None, None, ("green",))
+    assert "Retired: green." in str(told)
+    assert "3 arms, 1 of them retired" in str(learner)
+    vote(learner, 2, 2 * int(ENOUGH) + 1)
+    told = learner.explain()
+    assert told.best == "blue"
+    assert [(s.when, s.left, s.to) for s in told.switches] == [(300, "green", "blue")]
+
+
+def test_an_arm_that_is_alone_is_believed_in() -> None:
+    learner = Turncoat(["only"], seed=1)
+    for _ in range(40):
+        learner.tell(learner.ask(), loss=0.5)
+    assert (learner.explain().best, learner.explain().sure) == ("only", 1.0)
+
+
+# -- the diary ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rounds", [1, 63, 64, 65, 128, 129, 10_000])
+def test_the_diary_keeps_every_round_in_few_pages(rounds: int) -> None:
+    learner = Turncoat(3)
+    state: Any = learner.view()
+    for t in range(rounds):
+        write(state, t % 3)
+    pages = learner.explain().pages
+    assert 0 < len(pages) <= PAGES
+    assert (pages[0].first, pages[-1].last) == (0, rounds)
+    chosen = np.sum([np.array(page.shares) * (page.last - page.first) for page in pages], axis=0)
+    assert chosen == pytest.approx([(rounds + 2 - k) // 3 for k in range(3)])
+    assert len({page.last - page.first for page in pages[:-1]}) <= 1
+
+
+# -- words ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (1e-5, "< 0.1 %"), (0.004, "0.4 %"), (0.5, "50 %"), (0.9999, "99.9 %"), (1.0, "100 %")],
+)
+def test_shares_in_words(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_names_of_arms_fit_a_line() -> None:
+    assert arm_name(3) == "arm 3"
+    assert arm_name("a\nb\tc") == "a b c"
+    assert arm_name(" ") == "' '"
+    assert arm_name("x" * 50) == "x" * 17 + "..."
+
+
+def test_many_arms_are_summed_up() -> None:
+    learner = Turncoat(50, seed=1)
+    for _ in range(300):
+        learner.tell(learner.ask(), loss=0.5)
+    assert any(line.split("|")[0].strip() == "others" for line in str(learner).splitlines())
+    assert len(str(learner.explain()).splitlines()) < 40
