@@ -11,7 +11,7 @@ class TurncoatError(Exception):
 
 
 class ArmsError(TurncoatError, ValueError):
-    """The arms are neither a count of at least 1 nor distinct labels."""
+    """The arms are neither a count of at least 1 nor distinct labels, or not those that can be chosen or changed."""
 
 
 class HorizonError(TurncoatError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,7 +25,8 @@ class Decision(NamedTuple):
 
     `propensity` is the probability with which this arm was served, over everything the learner did at random
     (for a master: summed over its bases); None if the learner cannot say. The three fields after it are filled by
-    masters only. A learner that plays points of a ball has no arms: then `arm` is the point.
+    masters only. A learner that plays points of a ball has no arms: then `arm` is the point. Where only some arms were
+    to be chosen from, `allowed` holds their indices.
     """
 
     arm: Label | Point
@@ -35,21 +37,24 @@ class Decision(NamedTuple):
     base_probability: float | None
     learner: str
     id: int
+    allowed: tuple[int, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as a dict of plain JSON values."""
-        return self._asdict()
+        return {**self._asdict(), "allowed": None if self.allowed is None else list(self.allowed)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Decision:
-        """The decision that `to_dict` wrote."""
-        if not isinstance(values, dict) or set(values) != set(cls._fields):
+        """The decision that `to_dict` wrote; older ones have no `allowed`."""
+        if not isinstance(values, dict) or {*values, "allowed"} != set(cls._fields):
             raise DecisionError(
                 f"{values!r} is not a decision: a dict with exactly the keys {', '.join(cls._fields)} is"
             )
         decision = cls(**values)
         if isinstance(decision.arm, list | tuple):  # JSON has no tuples
             decision = decision._replace(arm=tuple(decision.arm))
+        if isinstance(decision.allowed, list):
+            decision = decision._replace(allowed=tuple(decision.allowed))
         problem = _problem(decision)
         if problem:
             raise DecisionError(f"{values!r} is not a decision: {problem}")
@@ -75,7 +80,15 @@ def _problem(decision: Decision) -> str:
     for p in _probabilities(decision):
         if p is not None and (not isinstance(p, int | float) or isinstance(p, bool) or not 0.0 < p <= 1.0):
             return f"{p!r} is not a probability above 0 and at most 1"
+    if decision.allowed is not None and not _are_arms(decision.allowed, decision.index):
+        return "allowed must be distinct indices, increasing, that of the arm among them"
     return ""
+
+
+def _are_arms(allowed: Any, index: int) -> bool:
+    if type(allowed) is not tuple or any(type(number) is not int for number in allowed) or index not in allowed:
+        return False
+    return allowed[0] >= 0 and all(before < after for before, after in pairwise(allowed))
 
 
 def _is_arm(arm: Any) -> bool:

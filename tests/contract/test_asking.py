@@ -174,7 +174,7 @@ def test_damaged_dicts_are_no_decisions() -> None:
     for key, value in DAMAGE:
         with pytest.raises(DecisionError, match="is not a decision"):
             tc.Decision.from_dict({**good, key: value})
-    for key in good:
+    for key in set(good) - {"allowed"}:  # which older ones lack
         with pytest.raises(DecisionError, match=key):
             tc.Decision.from_dict({other: value for other, value in good.items() if other != key})
     things: list[Any] = [{**good, "more": 1}, {}, None, [], "decision", 3, tuple(good.values())]

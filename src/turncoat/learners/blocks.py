@@ -7,10 +7,11 @@ counted. A round reported through `observe` has no decision, and counts as one o
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from turncoat.learners.inputs import unit_loss
 from turncoat.learners.learner import Learner
-from turncoat.types import Decision, Vector
+from turncoat.types import Decision, Label, Vector
 
 N_MARKS = 3
 _RUN, _FIRST, _DROPPED = range(N_MARKS)
@@ -47,10 +48,10 @@ class BlockLearner(Learner):
             marks[_FIRST] = self._next_id
         return marks
 
-    def ask(self) -> Decision:
+    def ask(self, *, allowed: Iterable[Label] | None = None) -> Decision:
         """Choose an arm. Tell what it cost before the next restart, in any order, or forget it."""
         self._look()
-        return super().ask()
+        return super().ask(allowed=allowed)
 
     def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
         """Learn what a decision cost: a loss or reward inside `loss_range`. Dropped if there was a restart since."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import secrets
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -25,12 +25,12 @@ from turncoat.errors import (
     DecisionError,
     DecisionTypeError,
     HorizonWarning,
-    LossError,
     ObserveError,
     OptionError,
     PropensityError,
     StateError,
 )
+from turncoat.learners.fixed_arms import FixedArms
 from turncoat.learners.flat import CLOCK, HEAD, Served, flat
 from turncoat.learners.inputs import is_whole, parse_arms, parse_horizon, parse_propensity, parse_range, unit_loss
 from turncoat.learners.saved import check_words, outstanding_ids, packed, problem, unpacked
@@ -71,7 +71,7 @@ class Facts(NamedTuple):
     when_not: str  # and when to take another, and which
 
 
-class Learner:
+class Learner(FixedArms):
     """A rule that picks an arm and learns from its loss. Made by its subclasses only."""
 
     name: ClassVar[str]
@@ -176,8 +176,10 @@ class Learner:
         """The state as a NamedTuple of named, live views: for looking at, and for compiled loops."""
         return view_of(self.state_type, self._buffer)
 
-    def probabilities(self) -> Vector:
+    def probabilities(self, *, allowed: Iterable[Label] | None = None) -> Vector:
         """The distribution over arms that the next `ask` draws from."""
+        if allowed is not None:
+            return self._probabilities_among(allowed)
         if not self._says_propensity:
             name = type(self).__name__
             raise PropensityError(f"{name} has no probabilities to show: its rule has no closed form for them")
@@ -198,32 +200,34 @@ class Learner:
 
     # -- ask and tell -------------------------------------------------------------------------------------------
 
-    def ask(self) -> Decision:
-        """Choose an arm. Tell what it cost later, in any order, or forget it."""
+    def ask(self, *, allowed: Iterable[Label] | None = None) -> Decision:
+        """Choose an arm, of those `allowed` if there are any. Tell what it cost later, in any order, or forget it."""
+        if allowed is not None:
+            return self._ask_among(allowed)
         index, q, base, p_h, p_arm = self._ask(self._buffer)
         number = self._next_id
         self._next_id = number + 1
         self._outstanding.add(number)
-        return _new_decision(Decision, (self._labels[index], index, q, base, p_h, p_arm, self._token, number))
+        return _new_decision(Decision, (self._labels[index], index, q, base, p_h, p_arm, self._token, number, None))
 
     def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
         """Learn what a decision cost: a loss, or a reward, inside `loss_range`. Each decision can be told once."""
         if decision.__class__ is not Decision:
             raise self._refusal(decision)
-        _, index, q, base, p_h, p_arm, token, number = decision
+        _, index, q, base, p_h, p_arm, token, number, allowed = decision
         try:
             known = number in self._outstanding and token == self._token
         except TypeError:  # an id that cannot even be looked up
             known = False
         if not known:
             raise self._refusal(decision)
-        if not self._unit or loss.__class__ is not float or reward is not None:
-            loss = unit_loss(loss, reward, self._low, self._high)
-        elif not 0.0 <= loss <= 1.0:
-            raise LossError(f"loss is {loss!r}; accepted are numbers from 0.0 to 1.0 (see loss_range)")
+        if not self._unit or loss.__class__ is not float or reward is not None or not 0.0 <= loss <= 1.0:
+            loss = self._unit_loss(loss, reward, decision)
         clock = -1
         if index.__class__ is int and -1 < index < len(self._labels):
-            if self._is_plain:
+            if allowed is not None:
+                clock = self._tell_among(index, loss, q, allowed)
+            elif self._is_plain:
                 clock = self._tell(self._buffer, index, loss, q) if isinstance(q, float) and base is None else -1
             elif not self._has_bases:
                 clock = self._tell(self._buffer, index, loss, 1.0) if q is None and base is None else -1
@@ -237,22 +241,48 @@ class Learner:
             self._warn_past_horizon()
 
     def observe(
-        self, index: int, loss: float | None = None, propensity: float | None = None, *, reward: float | None = None
+        self,
+        index: int,
+        loss: float | None = None,
+        propensity: float | None = None,
+        *,
+        reward: float | None = None,
+        allowed: Iterable[int] | None = None,
     ) -> None:
         """Learn from a round decided elsewhere: arm index, its loss, and the probability it was served with.
 
-        Rules that do not divide by `propensity` can do without.
+        Rules that do not divide by `propensity` can do without. `allowed`: the indices it was chosen from, if not all.
         """
         if not is_whole(index) or not 0 <= index < self.n_arms:
             raise OptionError(f"index is {index!r}; accepted are whole numbers from 0 to {self.n_arms - 1}")
         served = parse_propensity(propensity, needed=self.uses_propensity)
-        unit = unit_loss(loss, reward, self._low, self._high)
-        clock = self._observe(int(index), unit, served)
+        among = None if allowed is None else self._parse_among(int(index), allowed)
+        unit = self._unit_loss(loss, reward)
+        if among is None:
+            clock = self._observe(int(index), unit, served)
+        else:
+            clock = self._tell_among(int(index), unit, served, among)
         if clock > self._warn_after:
             self._warn_past_horizon()
 
     def _observe(self, index: int, loss: float, propensity: float) -> int:
         return self._tell(self._buffer, index, loss, propensity)
+
+    def _unit_loss(self, loss: Any, reward: Any, decision: Decision | None = None) -> float:
+        return unit_loss(loss, reward, self._low, self._high)
+
+    @property
+    def accepts(self) -> tuple[float, float]:
+        """The smallest and largest loss that can be told at all."""
+        return self.loss_range
+
+    def told_at_once(self) -> tuple[float, float]:
+        """The losses that compiled loops may tell by themselves."""
+        return self.loss_range
+
+    def take_in(self, index: int, loss: float) -> bool:
+        """For compiled loops: tell a loss outside the range, of the arm just asked for. False: it is an error."""
+        return False
 
     def forget(self, decision: Decision) -> None:
         """Drop a decision that will never be told."""

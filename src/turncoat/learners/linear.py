@@ -15,7 +15,7 @@ the decision is told or forgotten, and is saved with them.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -98,8 +98,10 @@ class LinearLearner(Learner):
         """The state, with these arms: for compiled loops over a whole game."""
         return view_of(self.state_type, (self._buffer, features))
 
-    def probabilities(self, features: ArrayLike | None = None) -> Vector:
+    def probabilities(self, features: ArrayLike | None = None, *, allowed: Iterable[Label] | None = None) -> Vector:
         """The distribution over these arms, rows of `features`, that an `ask` draws from."""
+        if allowed is not None:
+            return self._probabilities_among(allowed)
         arms = self.rows(features)
         served = np.empty(len(arms))
         self._probabilities(self._buffer, arms, served)
@@ -132,11 +134,13 @@ class LinearLearner(Learner):
 
     # -- ask and tell -------------------------------------------------------------------------------------------
 
-    def ask(self, features: ArrayLike | None = None) -> Decision:
+    def ask(self, features: ArrayLike | None = None, *, allowed: Iterable[Label] | None = None) -> Decision:
         """Choose one of the arms whose vectors are the rows of `features`; without them, one of the unit vectors.
 
         The decision's index is the row. Tell what it cost later, in any order, or forget it.
         """
+        if allowed is not None:
+            return self._ask_among(allowed)
         rows = self.rows(features)
         index, q, _, _, _ = self._ask(self._buffer, rows)
         number = self._next_id
@@ -155,7 +159,8 @@ class LinearLearner(Learner):
         row, vector = self._chosen.get(decision.id, (None, self._units))
         index, q = decision.index, decision.propensity
         fits = is_whole(index) and (0 <= index < self.dimension if row is None else index == row)
-        if not (fits and isinstance(q, float) and 0.0 < q <= 1.0 and decision.base is None):
+        plain = decision.base is None and decision.allowed is None
+        if not (fits and plain and isinstance(q, float) and 0.0 < q <= 1.0):
             raise self._altered(decision)
         clock = self._tell(self._buffer, vector, index if row is None else 0, unit)
         self._drop(decision.id)
@@ -169,6 +174,7 @@ class LinearLearner(Learner):
         propensity: float | None = None,
         *,
         reward: float | None = None,
+        allowed: Iterable[int] | None = None,
     ) -> None:
         """Learn from a round decided elsewhere: the vector of the arm, or the index of a unit vector, and its loss.
 
@@ -180,6 +186,8 @@ class LinearLearner(Learner):
             raise FeaturesError(f"arm is {arm!r}; accepted are vectors of {self.dimension} numbers, and {whole}")
         rows, index = (self._units, int(named)) if is_whole(arm) else (self.rows([named]), 0)
         parse_propensity(propensity, needed=False)
+        if allowed is not None:
+            self._parse_among(index, allowed)
         clock = self._tell(self._buffer, rows, index, unit_loss(loss, reward, self._low, self._high))
         if clock > self._warn_after:
             self._warn_past_horizon()
