@@ -67,6 +67,12 @@ def learn(state: Any, arm: int, loss: float) -> None:
     in_turn = int(state.living[int(state.clock[0]) % int(state.n_living[0])])
     refresh(state, arm)
     refresh(state, in_turn)
+    lead(state)
+
+
+@jit_rule
+def lead(state: Any) -> None:
+    """Look up every base's leader."""
     for i in range(N_LEADERS):
         state.leaders[i] = find_leader(state.crowns, i)
 

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from turncoat._rules import register_learner
-from turncoat.learners.learner import Facts, Learner
+from turncoat.learners.learner import Facts
 from turncoat.learners.turncoat.certificate import Certificate, certify, parse_switches
+from turncoat.learners.turncoat.changing import ChangingLearner
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.leaders import UNTRIED
 from turncoat.learners.turncoat.mirrors import rebuild
 from turncoat.learners.turncoat.recipe import FIRST_GUESS, PRIOR, set_rates
 from turncoat.learners.turncoat.rule import ask, probability, tell
+from turncoat.learners.turncoat.scale import LossRange
 from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
 from turncoat.learners.turncoat.wording import few_lines
 from turncoat.types import Label, Matrix, Seed, Vector
@@ -21,11 +23,12 @@ from turncoat.types import Label, Matrix, Seed, Vector
 register_learner(TurncoatState, view=view, ask=ask, tell=tell, probability=probability)
 
 
-class Turncoat(Learner):
+class Turncoat(ChangingLearner):
     """Choose among arms whose best keeps changing. There is nothing to tune.
 
     `arms`: a count, or distinct labels. `horizon`: not needed, and not used. `seed`: one seed, one run. `loss_range`:
-    the lowest and highest loss that can be told.
+    the lowest and highest loss that can be told, or "adaptive": then losses of any size can, and it finds the range by
+    itself, at a price (docs/production.md).
     """
 
     name = "turncoat"
@@ -48,7 +51,7 @@ class Turncoat(Learner):
         horizon: int | None = None,
         *,
         seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
+        loss_range: LossRange = (0.0, 1.0),
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
         K = self.n_arms

@@ -50,56 +50,76 @@ def ask(state: TurncoatState) -> tuple[int, float]:
 def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, q = choice
+    slow, b = begin(state)
+    if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
+        look_around(state, arm)
+        step_master(state, arm, q, loss, b)
+        charge_mirrors(state, arm, q, loss, slow)
+    finish(state, arm, loss)
+
+
+@jit_inside
+def begin(state: TurncoatState) -> tuple[float, float]:
+    """A tell begins: the baselines of the mirrors and of the master, at the rates of the round."""
     t = float(state.clock[0])
     if t + 1.0 > state.guess[0]:
         state.guess[0] *= 2.0
         set_rates(state)
-    slow = state.seen[0] / (1.0 + t)
-    fast = state.seen[1]
-    if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
-        best = believed(state)
-        q_best = write_chance(state, best, state.chance) if best >= 0 else 0.0
-        top, most = step_master(state, arm, q, loss, fast - min(max(fast - slow, -0.2), 0.2))
-        believe(state, top, most, q_best)
-        charge_mirrors(state, arm, q, loss, slow)
-    elif state.n_living[0] == 1.0:
-        believe(state, int(state.living[0]), 1.0, 1.0 if believed(state) == state.living[0] else 0.0)
+    slow, fast = state.seen[0] / (1.0 + t), state.seen[1]
+    return slow, fast - min(max(fast - slow, -0.2), 0.2)
+
+
+@jit_inside
+def finish(state: TurncoatState, arm: int, loss: float) -> None:
+    """A tell ends: what does not depend on who was trusted. Of a retired arm only time and baselines learn."""
+    t = float(state.clock[0])
     state.clock[0] += 1
     state.seen[0] += loss
-    state.seen[1] += (loss - fast) / min(64.0, t + 2.0)
+    state.seen[1] += (loss - state.seen[1]) / min(64.0, t + 2.0)
     if state.place[arm] >= 0.0:
         learn(state, arm, loss)
+    if state.n_living[0] == 1.0:
+        believe(state, int(state.living[0]), 1.0, 1.0 if believed(state) == state.living[0] else 0.0)
     write(state, arm)
 
 
 @jit_inside
-def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> tuple[int, float]:
-    """Charge every base, with a baseline for the leaders that are likely enough, and move trust.
+def look_around(state: TurncoatState, arm: int) -> None:
+    """Which arm is the likeliest, of the leaders and this one? Of all arms, also of those that are away now."""
+    top, most = arm, write_chance(state, arm, state.chance)
+    for i in range(N_LEADERS):
+        q = write_chance(state, int(state.leaders[i]), state.chance)
+        if q > most:
+            top, most = int(state.leaders[i]), q
+    best = believed(state)
+    believe(state, top, most, write_chance(state, best, state.chance) if best >= 0 else 0.0)
 
-    Returns the likeliest of the leaders and this arm, before that, and its probability.
-    """
+
+@jit_inside
+def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> None:
+    """Charge every base, with a baseline for the leaders that are likely enough, and move trust."""
     eta, covered = state.eta[0], state.covered
     for h in range(N_BASES):
         covered[h] = 0.0
-    is_high, top, most = False, -1, 0.0
+    is_high = False
     for i in range(N_LEADERS):
-        k = int(state.leaders[i])
-        first = 0
+        k, first = int(state.leaders[i]), 0
         while state.leaders[first] != k:
             first += 1
         if first < i:
             continue  # seen already
         q_k = write_chance(state, k, state.chance)
-        if q_k > most:
-            top, most = k, q_k
-        q_k = q if k == arm else q_k
-        if q_k >= eta * b:
+        if (q if k == arm else q_k) >= eta * b:
             is_high = is_high or k == arm
             for h in range(N_BASES):
                 covered[h] += state.chance[h]
-    q_arm = write_chance(state, arm, state.chance)
-    if q_arm > most:
-        top, most = arm, q_arm
+    move_trust(state, q, write_chance(state, arm, state.chance), loss, b, is_high)
+
+
+@jit_inside
+def move_trust(state: TurncoatState, q: float, q_now: float, loss: float, b: float, is_high: bool) -> None:
+    """The master's step. `chance` holds P_h of the arm told, `covered` P_h of all leaders that have a baseline."""
+    eta, covered = state.eta[0], state.covered
     above = (loss - b if is_high else loss) / q
     mean, square, floors = 0.0, 0.0, 0.0
     for h in range(N_BASES):
@@ -114,7 +134,6 @@ def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float)
         own = state.chance[i] * estimate
         state.spent[1 + i] += 0.5 * state.rates[i] * own * estimate
         state.spent[1 + N_CLIPPED + i] += own - (1.0 - floors) * (state.x[i] / eta + b)
-    if abs(q - q_arm) > SAME * q:
+    if abs(q - q_now) > SAME * q:
         state.spent[1 + 2 * N_CLIPPED] += 1.0
     step_dense_floors(state.p, state.x, state.floors)
-    return top, most
