@@ -65,6 +65,27 @@ def run(state: Any, game: Any, notes: Notes, first: int, stop: int, low: float, 
     return stop
 
 
+def advance(learner: Learner, state: Any, game: Any, notes: Notes, first: int, stop: int) -> int:
+    """Play rounds first … stop - 1. Returns stop, or the round with a loss that the learner cannot be told.
+
+    One that finds out the range by itself is handed what is outside, and the loop goes on.
+    """
+    reached = run(state, game, notes, first, stop, *learner.told_at_once())
+    while reached < stop:
+        arm = int(notes.refused[0])
+        loss = float(loss_of(game, reached, arm))
+        if not learner.take_in(arm, loss):
+            return reached
+        if notes.counts.size > 0:
+            notes.counts[arm] += 1
+            notes.sums[0] += loss
+            notes.sums[1] += mean_of(game, reached, arm)
+        see(game, reached, arm)
+        later = notes._replace(played=notes.played[reached + 1 - first :])
+        reached = run(state, game, later, reached + 1, stop, *learner.told_at_once())
+    return stop
+
+
 def blank_notes(n_rounds: int, n_arms: int) -> Notes:
     """Notes of the arms of so many rounds, and of totals over so many arms; 0 for what is not wanted."""
     played, counts, refused = (np.zeros(n, dtype=np.int64) for n in (n_rounds, n_arms, 1))
@@ -90,7 +111,6 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
     if n_arms != learner.n_arms and not sees(learner, features):
         hint = " (is the table transposed?)" if horizon == learner.n_arms else ""
         raise TableError(f"the losses have {n_arms} arms and the learner {learner.n_arms}; accepted is the same{hint}")
-    low, high = learner.loss_range
     played, notes = np.empty(horizon, dtype=np.int64), blank_notes(0, 0)
     state = state_in(learner, features)
     with learner.whole_game():
@@ -98,9 +118,9 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
         while t < horizon:
             stop = min(t + block, horizon)
             began = time.perf_counter()
-            reached = run(state, game, notes._replace(played=played[t:stop]), t, stop, low, high)
+            reached = advance(learner, state, game, notes._replace(played=played[t:stop]), t, stop)
             if reached < stop:
-                raise bad_loss(losses, game, reached, int(notes.refused[0]), low, high)
+                raise bad_loss(losses, game, reached, int(notes.refused[0]), *learner.accepts)
             block = 2 * block if time.perf_counter() - began < _BLOCK_SECONDS / 2 else block
             t = stop
     return played

@@ -16,7 +16,7 @@ from turncoat._rules import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner
-from turncoat.play import Notes, bad_loss, blank_notes, run, sees, state_in
+from turncoat.play import Notes, advance, bad_loss, blank_notes, sees, state_in
 from turncoat.race.checkpoints import blocks
 from turncoat.race.witness import WITNESSED, Witness
 from turncoat.types import Ints, Matrix, Vector
@@ -92,7 +92,7 @@ def play_cell(
     witness = None if environment.oblivious else Witness(environment, max_switches)
     track = _Track(learner if is_ours else None, t, environment.n_arms, witness)
     notes = blank_notes(0 if witness is None else WITNESSED, environment.n_arms)
-    advance = _compiled(learner, environment, notes) if is_ours else _by_hand(learner, environment, notes)
+    go_on = _compiled(learner, environment, notes) if is_ours else _by_hand(learner, environment, notes)
     size = block or (FIRST_BLOCK if is_ours else 64)
     seconds = 0.0
 
@@ -101,7 +101,7 @@ def play_cell(
 
     for row, first, stop in blocks(t, at_once, stopping):
         began = time.perf_counter()
-        advance(first, stop)
+        go_on(first, stop)
         took = time.perf_counter() - began
         seconds += took
         if witness is not None:
@@ -118,21 +118,20 @@ def _compiled(learner: Learner, environment: Environment, notes: Notes) -> Calla
     if learner.n_arms != environment.n_arms and not sees(learner, environment.features):
         raise OptionError(f"{learner!r} was made for a game with {environment.n_arms} arms; accepted is that number")
     state, game = state_in(learner, environment.features), environment.game
-    low, high = learner.loss_range
 
-    def advance(first: int, stop: int) -> None:
-        reached = run(state, game, notes, first, stop, low, high)
+    def go_on(first: int, stop: int) -> None:
+        reached = advance(learner, state, game, notes, first, stop)
         if reached < stop:
-            raise bad_loss(environment, game, reached, int(notes.refused[0]), low, high)
+            raise bad_loss(environment, game, reached, int(notes.refused[0]), *learner.accepts)
 
-    return advance
+    return go_on
 
 
 def _by_hand(learner: Any, environment: Environment, notes: Notes) -> Callable[[int, int], None]:
     """Go from one round to another by asking and telling."""
     game, n_arms = environment.game, environment.n_arms
 
-    def advance(first: int, stop: int) -> None:
+    def go_on(first: int, stop: int) -> None:
         for t in range(first, stop):
             decision = learner.ask()
             arm = _index(learner, decision, n_arms, t)
@@ -147,7 +146,7 @@ def _by_hand(learner: Any, environment: Environment, notes: Notes) -> Callable[[
             learner.tell(decision, loss=loss)
             see(game, t, arm)
 
-    return advance
+    return go_on
 
 
 def _index(learner: Any, decision: Any, n_arms: int, t: int) -> int:
