@@ -70,7 +70,7 @@ def learn(state: Any, arm: int, loss: float) -> None:
     lead(state)
 
 
-@jit_rule
+@jit_inside
 def lead(state: Any) -> None:
     """Look up every base's leader."""
     for i in range(N_LEADERS):
