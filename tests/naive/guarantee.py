@@ -1,0 +1,266 @@
+"""A slow band: the master and the clipped bases of docs/guarantee.md, and the two sides of every lemma on that page.
+
+Bases 0, 1, … are clipped; behind them come specialists, which propose what somebody else decides. Everything is lists
+of floats and plain loops; `charges` also takes fractions, so that expectations can be summed without rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+Number = Any  # float, or Fraction where a sum has to come out exactly
+History = list[tuple[int, float]]  # (arm, loss), one a round
+Propose = Callable[[History], list[list[float]]]  # the specialists' distributions over arms
+
+CURVE = math.e - 2  # the largest value of (e^-x - 1 + x) / x² for x ≥ -1, at x = -1
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Rates and floors at a guess N of the horizon. The first specialist has the high floor of a detector."""
+
+    K: int
+    n_clipped: int
+    n_specialists: int
+    first: int = 16
+    pace: float = 2.0
+    trust: float = 0.3
+    even: bool = False  # whether the prior is uniform
+
+    @property
+    def H(self) -> int:
+        return self.n_clipped + self.n_specialists
+
+    def guess(self, t: int) -> int:
+        """N in round t = 1, 2, …: the first guess, doubled until it is not below t."""
+        N = self.first
+        while t > N:
+            N *= 2
+        return N
+
+    def guesses(self, T: int) -> list[tuple[int, int]]:
+        """Every N of T rounds, and for how many of them it stood."""
+        found, t, N = [], 0, self.first
+        while t < T:
+            found.append((N, min(N, T) - t))
+            t, N = min(N, T), 2 * N
+        return found
+
+    def eta(self, N: int) -> float:
+        return min(self.pace / math.sqrt(N), 0.5)
+
+    def floors(self, N: int) -> list[float]:
+        low = min(1 / (N * self.H), 0.5 / self.H)
+        high = min(self.trust / math.sqrt(N), 0.25)
+        return [high if h == self.n_clipped else low for h in range(self.H)]
+
+    def beta(self, N: int) -> float:
+        return 1 / (self.K * N)
+
+    def xi(self, j: int, N: int) -> float:
+        power = j / max(self.n_clipped - 1, 1)
+        return math.sqrt(N**power / (self.K * N))
+
+    def prior(self) -> list[float]:
+        if self.even:
+            return [1 / self.H] * self.H
+        shares = [0.5 if h == self.n_clipped else 0.025 if h < self.n_clipped else 0.05 for h in range(self.H)]
+        return [share / math.fsum(shares) for share in shares]
+
+
+class Round(NamedTuple):
+    """What happened in a round: the state it was served from, the draw, and what everybody was charged."""
+
+    N: int
+    p: list[float]
+    P: list[list[float]]  # one distribution over arms a base
+    q: list[float]
+    g: list[float]  # the baseline of each arm: b, or 0
+    a: int
+    ell: float
+    d: list[float]  # the charge of each base
+
+
+def mixture(p: Sequence[Number], P: Sequence[Sequence[Number]]) -> list[Number]:
+    """The probability of each arm."""
+    return [sum(p_h * row[k] for p_h, row in zip(p, P, strict=True)) for k in range(len(P[0]))]
+
+
+def baselines(q: Sequence[Number], candidates: set[int], eta: Number, b: Number) -> list[Number]:
+    """b for the candidates that are served with probability eta b or more, 0 for all other arms."""
+    return [b if k in candidates and q[k] >= eta * b else b * 0 for k in range(len(q))]
+
+
+def charges(P: Sequence[Sequence[Number]], q: Number, g: Sequence[Number], a: int, ell: Number) -> list[Number]:
+    """d_h = P_h(a) (loss - g(a)) / q(a) + sum_k P_h(k) g(k)."""
+    return [row[a] * (ell - g[a]) / q + sum(x * y for x, y in zip(row, g, strict=True)) for row in P]
+
+
+def clip(w: Sequence[float], floors: Sequence[float]) -> list[float]:
+    """max(floor_i, c w_i) with c such that the sum is 1; those with the smallest w_i/floor_i go to the floor first."""
+    order = sorted(range(len(w)), key=lambda i: w[i] / floors[i])
+    for m in range(len(w)):
+        free = order[m:]
+        c = (1 - math.fsum(floors[i] for i in order[:m])) / math.fsum(w[i] for i in free)
+        if c * w[free[0]] >= floors[free[0]]:
+            return [max(floor, c * weight) for weight, floor in zip(w, floors, strict=True)]
+    raise ValueError("the floors sum to more than 1")
+
+
+def entropy_step(p: Sequence[float], x: Sequence[float], floors: Sequence[float]) -> list[float]:
+    """argmin of <q, x> + KL(q || p) over the distributions with q >= floors."""
+    least = min(x)
+    return clip([p_i * math.exp(least - x_i) for p_i, x_i in zip(p, x, strict=True)], floors)
+
+
+@dataclass
+class Band:
+    """The learner. `proposers[i]`: whether specialist i names a candidate, its most probable arm."""
+
+    tuning: Tuning
+    propose: Propose
+    proposers: list[bool]
+    history: History = field(default_factory=list)
+    fast: float = 0.5
+
+    def __post_init__(self) -> None:
+        K = self.tuning.K
+        self.p = self.tuning.prior()
+        if any(x < y for x, y in zip(self.p, self.tuning.floors(self.tuning.first), strict=True)):
+            raise ValueError("the prior is below a floor")
+        self.clipped = [[1 / K] * K for _ in range(self.tuning.n_clipped)]
+
+    def opinions(self) -> list[list[float]]:
+        return [list(row) for row in self.clipped] + self.propose(self.history)
+
+    def tell(self, a: int, ell: float) -> Round:
+        """One round in which arm a was drawn from the mixture and cost ell."""
+        t = len(self.history) + 1
+        N = self.tuning.guess(t)
+        eta, p, P = self.tuning.eta(N), self.p, self.opinions()
+        q = mixture(p, P)
+        slow = (0.5 + math.fsum(loss for _, loss in self.history)) / t
+        b = self.fast - max(-0.2, min(0.2, self.fast - slow))
+        opinions = P[self.tuning.n_clipped :]
+        named = {row.index(max(row)) for row, names in zip(opinions, self.proposers, strict=True) if names}
+        g = baselines(q, named, eta, b)
+        d = charges(P, q[a], g, a, ell)
+        self.p = entropy_step(p, [eta * d_h for d_h in d], self.tuning.floors(N))
+        for j, row in enumerate(self.clipped):
+            x = [self.tuning.xi(j, N) * ell / q[a] if k == a else 0.0 for k in range(len(row))]
+            self.clipped[j] = entropy_step(row, x, [self.tuning.beta(N)] * len(row))
+        self.fast += (ell - self.fast) / min(64, t + 1)
+        self.history.append((a, ell))
+        return Round(N, p, P, q, g, a, ell, d)
+
+
+def spread(p: Sequence[Number], d: Sequence[Number]) -> Number:
+    """The variance of the charges, bases weighted by p."""
+    mean = sum(x * y for x, y in zip(p, d, strict=True))
+    return sum(x * (y - mean) ** 2 for x, y in zip(p, d, strict=True))
+
+
+def gap(p: Sequence[float], x: Sequence[float]) -> float:
+    """delta = <p, x> + ln sum_i p_i e^-x_i, without cancellation."""
+    mean = math.fsum(p_i * x_i for p_i, x_i in zip(p, x, strict=True))
+    return math.log1p(math.fsum(p_i * math.expm1(mean - x_i) for p_i, x_i in zip(p, x, strict=True)))
+
+
+def inside(j: int, floors: Sequence[float]) -> list[float]:
+    """The corner of coordinate j pulled inside: the floors, and all the rest at j."""
+    rest = 1 - math.fsum(floors)
+    return [floor + rest * (i == j) for i, floor in enumerate(floors)]
+
+
+# --- the right sides, term by term ---
+
+
+def first_floors(tuning: Tuning) -> float:
+    """B: what the floors of the first guess add to every start."""
+    pairs = zip(tuning.floors(tuning.first), tuning.prior(), strict=True)
+    return math.fsum(floor * math.log(1 / share) for floor, share in pairs) / tuning.eta(tuning.first)
+
+
+def master_start(tuning: Tuning, h: int, T: int) -> float:
+    """Against one base: ln(1/alpha_h at the guess before the last) / eta_T + B."""
+    N = tuning.guess(T)
+    known = tuning.floors(max(tuning.first, N // 2))[h]
+    return math.log(1 / known) / tuning.eta(N) + first_floors(tuning)
+
+
+def master_switches(tuning: Tuning, T: int, n: int) -> float:
+    """Against a sequence of bases that changes n times: (n + 1) ln(1/least floor) / eta_T + B."""
+    N = tuning.guess(T)
+    return (n + 1) * math.log(1 / min(tuning.floors(N))) / tuning.eta(N) + first_floors(tuning)
+
+
+def master_floors(tuning: Tuning, T: int) -> float:
+    """The sum over rounds of all floors."""
+    return math.fsum(n * math.fsum(tuning.floors(N)) for N, n in tuning.guesses(T))
+
+
+def master_variance(tuning: Tuning, rounds: Sequence[Round]) -> float:
+    """(e - 2) sum eta_t Var_t."""
+    return CURVE * math.fsum(tuning.eta(one.N) * spread(one.p, one.d) for one in rounds)
+
+
+def master_gap(tuning: Tuning, rounds: Sequence[Round]) -> float:
+    """sum delta_t / eta_t: what the variance is a bound for."""
+    rates = [tuning.eta(one.N) for one in rounds]
+    return math.fsum(gap(one.p, [eta * d_h for d_h in one.d]) / eta for one, eta in zip(rounds, rates, strict=True))
+
+
+def base_clipping(tuning: Tuning, T: int) -> float:
+    """(K - 1) sum beta_t."""
+    return (tuning.K - 1) * math.fsum(n * tuning.beta(N) for N, n in tuning.guesses(T))
+
+
+def base_switches(tuning: Tuning, j: int, T: int, S: int) -> float:
+    """(S + 1) ln(KN) (1 - 1/N)/xi_T, less (ln(KN) (1 - 1/N_1) - ln K)/xi_1 for having started uniform."""
+    N, first = tuning.guess(T), tuning.first
+    far = math.log(tuning.K * N)
+    less = (far * (1 - 1 / first) - math.log(tuning.K)) / tuning.xi(j, first)
+    return (S + 1) * far * (1 - 1 / N) / tuning.xi(j, N) - less
+
+
+def base_variance(tuning: Tuning, j: int, rounds: Sequence[Round]) -> float:
+    """sum (xi_t/2) P_j(a) (loss / q(a))²."""
+    return math.fsum(tuning.xi(j, one.N) / 2 * one.P[j][one.a] * (one.ell / one.q[one.a]) ** 2 for one in rounds)
+
+
+def correction(tuning: Tuning, j: int, rounds: Sequence[Round]) -> float:
+    """W_j: sum P_j(a) loss/q(a) - (1 - A_t) d_j, what makes the certificates of all bases hold in the same run."""
+    return math.fsum(
+        one.P[j][one.a] * one.ell / one.q[one.a] - (1 - math.fsum(tuning.floors(one.N))) * one.d[j] for one in rounds
+    )
+
+
+def certificates(tuning: Tuning, rounds: Sequence[Round], S: int) -> list[float]:
+    """One a clipped base, each with its own correction; the certificate is the least of them."""
+    T = len(rounds)
+    shared = master_floors(tuning, T) + master_variance(tuning, rounds) + base_clipping(tuning, T)
+    return [
+        shared
+        + master_start(tuning, j, T)
+        + base_switches(tuning, j, T, S)
+        + base_variance(tuning, j, rounds)
+        - correction(tuning, j, rounds)
+        for j in range(tuning.n_clipped)
+    ]
+
+
+def right_sides(tuning: Tuning, rounds: Sequence[Round], table: Sequence[Sequence[float]], S: int) -> list[float]:
+    """What the theorem's expectations are taken of, one number a clipped base; it needs the losses of all arms."""
+    T = len(rounds)
+    shared = master_floors(tuning, T) + master_variance(tuning, rounds) + base_clipping(tuning, T)
+    found = []
+    for j in range(tuning.n_clipped):
+        half = 0.0
+        for one, row in zip(rounds, table, strict=True):
+            V = sum(x * y * y / z for x, y, z in zip(one.P[j], row, one.q, strict=True))
+            half += tuning.xi(j, one.N) / 2 * V
+        found.append(shared + master_start(tuning, j, T) + base_switches(tuning, j, T, S) + half)
+    return found

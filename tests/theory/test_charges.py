@@ -1,0 +1,121 @@
+"""The charges of docs/guarantee.md, Lemmas 1 to 3: one round, every draw it can have, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.naive import guarantee as naive
+
+pytestmark = pytest.mark.jit_off  # nothing here is compiled
+
+
+class State(NamedTuple):
+    """What a round is served from, and the losses it will meet."""
+
+    p: list[Fraction]
+    P: list[list[Fraction]]
+    q: list[Fraction]
+    g: list[Fraction]
+    losses: list[Fraction]
+    eta: Fraction
+    b: Fraction
+
+
+def shares(numbers: list[int]) -> list[Fraction]:
+    return [Fraction(number, sum(numbers)) for number in numbers]
+
+
+@st.composite
+def states(draw: st.DrawFn) -> State:
+    K, H = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    units = st.integers(0, 12).map(lambda n: Fraction(n, 12))
+    p = shares(draw(st.lists(st.sampled_from([1, 2, 30, 1000]), min_size=H, max_size=H)))
+    P = [shares(draw(st.lists(st.sampled_from([1, 5, 200]), min_size=K, max_size=K)))]  # clipped: no arm has none
+    for _ in range(H - 1):
+        arm = draw(st.integers(0, K - 1))
+        point = [Fraction(k == arm) for k in range(K)]
+        P.append(draw(st.sampled_from([point, P[0][::-1]])))
+    losses = draw(st.lists(units, min_size=K, max_size=K))
+    b, eta = draw(units), draw(st.sampled_from([Fraction(1, 2), Fraction(1, 3), Fraction(1, 50)]))
+    q = naive.mixture(p, P)
+    g = naive.baselines(q, draw(st.sets(st.integers(0, K - 1))), eta, b)
+    return State(p, P, q, g, losses, eta, b)
+
+
+def dot(x: list[Fraction], y: list[Fraction]) -> Fraction:
+    return sum((i * j for i, j in zip(x, y, strict=True)), Fraction(0))
+
+
+def draws(state: State) -> list[tuple[Fraction, list[Fraction]]]:
+    """Every arm that can be drawn: its probability, and the charges of that round."""
+    return [
+        (q, naive.charges(state.P, q, state.g, a, loss))
+        for a, (q, loss) in enumerate(zip(state.q, state.losses, strict=True))
+    ]
+
+
+@given(states())
+def test_charges_are_unbiased(state: State) -> None:
+    for h, row in enumerate(state.P):
+        assert sum(q * d[h] for q, d in draws(state)) == dot(row, state.losses)
+
+
+@given(states())
+def test_the_variance_estimate_of_a_clipped_base_is_unbiased(state: State) -> None:
+    P = state.P[0]
+    arms = list(zip(P, state.q, state.losses, strict=True))
+    assert sum(q * (x * (loss / q) ** 2) for x, q, loss in arms) == sum(x * loss**2 / q for x, q, loss in arms)
+
+
+@given(states())
+def test_no_exponent_is_below_minus_one(state: State) -> None:
+    for _, d in draws(state):
+        mean = dot(state.p, d)
+        assert min(state.eta * d_h for d_h in d) >= -1
+        assert min(state.eta * (d_h - mean) for d_h in d) >= -1
+
+
+@given(states())
+def test_second_moments(state: State) -> None:
+    K, H = len(state.q), len(state.p)
+    mean_spread = sum(q * naive.spread(state.p, d) for q, d in draws(state))
+    L = [dot(row, state.losses) for row in state.P]
+    rest = [dot(row, state.losses) - dot(row, state.g) for row in state.P]
+    importance = sum(
+        (loss - g) ** 2 * (sum(p * row[a] ** 2 for p, row in zip(state.p, state.P, strict=True)) / q - q)
+        for a, (q, g, loss) in enumerate(zip(state.q, state.g, state.losses, strict=True))
+    )
+    assert mean_spread == importance + naive.spread(state.p, L) - naive.spread(state.p, rest)
+    assert mean_spread <= min(K, H) - Fraction(3, 4)
+    assert sum(q * dot(state.p, [d_h**2 for d_h in d]) for q, d in draws(state)) <= min(K, H) + 1
+
+
+def test_minus_one_is_approached() -> None:
+    # Arm 0 is served with probability eta b exactly, by a base that is sure of it, and costs nothing.
+    eta, b = Fraction(1, 2), Fraction(1, 1000)
+    P = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
+    p = [eta * b, 1 - eta * b]
+    d = naive.charges(P, p[0], naive.baselines(p, {0}, eta, b), 0, Fraction(0))
+    assert eta * d[0] == -1 + eta * b
+    assert -1 <= eta * (d[0] - dot(p, d)) < Fraction(-99, 100)
+
+
+def test_without_the_threshold_an_exponent_falls_below_minus_one() -> None:
+    P = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
+    q = naive.mixture([Fraction(1, 100), Fraction(99, 100)], P)
+    assert naive.baselines(q, {0}, Fraction(1, 2), Fraction(1)) == [0, 0]
+    assert Fraction(1, 2) * min(naive.charges(P, q[0], [Fraction(1), Fraction(0)], 0, Fraction(0))) < -1
+
+
+def test_with_a_rate_above_one_half_a_centred_exponent_falls_below_minus_one() -> None:
+    P = [[Fraction(k == h) for k in range(3)] for h in range(3)]
+    p = [Fraction(98, 100), Fraction(1, 100), Fraction(1, 100)]
+    g = naive.baselines(p, {0}, Fraction(3, 5), Fraction(1))
+    d = naive.charges(P, p[1], g, 1, Fraction(1))
+    lowest = min(d_h - dot(p, d) for d_h in d)
+    assert Fraction(3, 5) * lowest < -1 < Fraction(1, 2) * lowest
