@@ -85,7 +85,7 @@ figures: .venv/.race
 
 clean:
 	rm -rf .venv .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist htmlcov
-	find src tests benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks docs examples experiments -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- set-up: once, and again when the pins or the package's metadata change. dev and bench contain race ---
 

@@ -20,7 +20,7 @@ PRIVATE = re.compile(f"{HOSTS}|{FOLDERS}")
 
 def sources() -> list[Path]:
     """Every Python file of ours."""
-    tops = ("src", "tests", "benchmarks", "docs", "examples")
+    tops = ("src", "tests", "benchmarks", "docs", "examples", "experiments")
     return [file for top in tops for file in sorted((ROOT / top).rglob("*.py"))]
 
 
