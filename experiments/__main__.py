@@ -16,6 +16,7 @@ from experiments.games import FAMILIES, Game, draw
 from experiments.page import page, rivals_in
 from experiments.players import GROUPS, RIVALS, Player, players
 from experiments.playing import missing, play, warm_up
+from experiments.promises import TOLD_T
 from experiments.store import Store, read
 from experiments.tables import by_rank
 from turncoat.errors import TuningWarning, TurncoatError
@@ -86,9 +87,9 @@ def run_cost(words: argparse.Namespace) -> None:
 
 def run_table(words: argparse.Namespace) -> None:
     """Print the tables; write them, and figures, into a folder."""
-    first = players([words.ours])[0]
+    first, *beside = players([words.ours, *words.beside])
     games = [games_at(words, horizon) for horizon in words.horizon]
-    found = page(f"Family {words.family}, seed {words.seed}", read(file_of(words)), games, first)
+    found = page(f"Family {words.family}, seed {words.seed}", read(file_of(words)), games, first, beside)
     print(found.text)
     out = Path(words.out or words.folder)
     out.mkdir(parents=True, exist_ok=True)
@@ -138,6 +139,8 @@ def parsed() -> argparse.Namespace:
             command.add_argument("--by", type=rounds, default=100_000, metavar="T", help="… at this horizon")
         if name == "table":
             command.add_argument("--ours", default="turncoat", metavar="NAME", help="who is compared with the rivals")
+            what = "others of ours, shown beside it and no rivals"
+            command.add_argument("--beside", nargs="*", default=[TOLD_T], metavar="NAME", help=what)
             command.add_argument("--out", help="where tables and figures go, if not beside the results")
             command.add_argument("--figures", action=argparse.BooleanOptionalAction, default=True)
     return parser.parse_args()

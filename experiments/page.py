@@ -9,10 +9,9 @@ from experiments import tables
 from experiments.boards import board_of, version_of
 from experiments.games import Game
 from experiments.numbers import Board
-from experiments.players import GRID, OURS, RIVALS, Player, sources
+from experiments.players import GRID, RIVALS, Player, sources
+from experiments.promises import targets
 from experiments.store import Line
-
-TOLD_T = "turncoat, told T"
 
 
 class Page(NamedTuple):
@@ -34,27 +33,30 @@ def with_grid(lines: Sequence[Line], board: Board, first: Player) -> Board | Non
     return wide if any(name in GRID for name in wide.players) else None
 
 
-def page(title: str, lines: Sequence[Line], games: Sequence[Sequence[Game]], first: Player) -> Page:
-    """Tables for each horizon, and the promises over all of them."""
+def page(
+    title: str, lines: Sequence[Line], games: Sequence[Sequence[Game]], first: Player, beside: Sequence[Player] = ()
+) -> Page:
+    """Tables for each horizon, and the promises over all of them. Of those beside the first, one line each is said."""
+    names = [player.name for player in beside]
     version = version_of(first, lines)
     now = "those installed now" if version == first.key else f"not those installed now, {sources()}"
     said = [f"# {title}", f"{first.name} as of the sources {version.rpartition(' @ ')[2]}, {now}."]
     boards: list[Board] = []
     wides: list[Board] = []
     for some in games:
-        board = board_of(lines, some, [first, OURS[TOLD_T], *RIVALS.values()], first.name)
+        board = board_of(lines, some, [first, *beside, *RIVALS.values()], first.name)
         wide, rivals = with_grid(lines, board, first), rivals_in(board)
-        beside = [] if wide is None else [wide]
+        found = [] if wide is None else [wide]
         n_games, _, n_reps = board.regrets.shape
         said += [
             f"## T = {board.games[0].horizon:,}: {n_games} games, {n_reps} repetitions, {len(rivals)} rivals",
-            tables.show_targets(tables.targets([board], first.name, beside, TOLD_T)),
+            tables.show_targets(targets([board], first.name, found, names)),
             tables.leaderboard(board, first.name, rivals),
             tables.by_game(board, first.name, rivals, wide),
         ]
         boards.append(board)
-        wides += beside
+        wides += found
     if len(boards) > 1:
-        found = tables.targets(boards, first.name, wides, TOLD_T)
-        said[2:2] = ["## All horizons together", tables.show_targets(found)]
+        whole = targets(boards, first.name, wides, names)
+        said[2:2] = ["## All horizons together", tables.show_targets(whole)]
     return Page("\n\n".join(said) + "\n", boards)

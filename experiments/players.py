@@ -5,6 +5,7 @@ Every rival is told the horizon, and the number of planted switches where it can
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cache, partial
@@ -105,6 +106,21 @@ OURS = {
     ),
 }
 
+
+def variant(name: str) -> Player:
+    """Turncoat with other words, written as in a call: `turncoat:master="fast"`."""
+    said = name.partition(":")[2]
+    try:
+        call = ast.parse(f"f({said})", mode="eval").body
+        words = {str(word.arg): ast.literal_eval(word.value) for word in getattr(call, "keywords", ())}
+    except (SyntaxError, ValueError):
+        words = {}
+    if not words:
+        raise OptionError(f"{name!r} is no variant of turncoat; accepted are words as in a call: turncoat:word=value")
+    maker = partial(anytime, **words)
+    return Player(name, maker, words_of(maker).replace("anytime", "Turncoat"), "a variant", True)
+
+
 # --- rivals: one setting for all games ---
 
 PRACTICAL: dict[str, tuple[Maker, str]] = {
@@ -187,7 +203,7 @@ GROUPS = {"ours": OURS, "rivals": RIVALS, "grid": GRID}
 
 
 def players(names: Iterable[str]) -> list[Player]:
-    """Players by their names or by those of groups, each once. Of ours the group has those that can be made."""
+    """Players by their names or by those of groups, each once; variants of Turncoat too. No group has the stand-in."""
     everyone = {**OURS, **RIVALS, **GRID}
     found: dict[str, Player] = {}
     for name in names:
@@ -195,6 +211,8 @@ def players(names: Iterable[str]) -> list[Player]:
             found |= {one: player for one, player in GROUPS[name].items() if one != "stand-in"}
         elif name in everyone:
             found[name] = everyone[name]
+        elif name.startswith("turncoat:"):
+            found[name] = variant(name)
         else:
             raise unknown("player", name, [*GROUPS, *everyone])
     return list(found.values())

@@ -11,13 +11,14 @@ import pytest
 import turncoat as tc
 from experiments.players import GRID, OURS, RIVALS, Scaled, players, words_of
 from turncoat.errors import OptionError
-from turncoat.race import ENTRIES, told
+from turncoat.race import ENTRIES, learner_of, told
 
 
 def test_all_of_the_bandit_league_and_nobody_who_sees_more() -> None:
-    for name in ENTRIES:
+    for name, maker in ENTRIES.items():
+        ours = getattr(learner_of(maker), "__name__", "") in ("Turncoat", "Band")
         sees_more = "sees all" in name or "dlinucb" in name
-        assert (name in RIVALS) == (not sees_more and "turncoat" not in name), name
+        assert (name in RIVALS) == (not sees_more and not ours), name
 
 
 def test_no_setting_is_there_twice() -> None:
@@ -64,3 +65,11 @@ def test_players_by_name_and_group_each_once() -> None:
     assert "stand-in" not in [player.name for player in players(["ours"])]
     with pytest.raises(OptionError, match="exp33"):
         players(["exp33"])
+
+
+def test_variants_are_told_apart_by_their_words() -> None:
+    (player,) = players(["turncoat:master='fast', eta=2"])
+    assert player.words == "Turncoat eta=2 master=fast" and player.ours
+    for wrong in ("turncoat:", "turncoat:eta", "turncoat:eta=x"):
+        with pytest.raises(OptionError, match="variant"):
+            players([wrong])
