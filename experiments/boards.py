@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from experiments.games import Game
-from experiments.numbers import Board
+from experiments.numbers import Board, Span, ratio
 from experiments.players import Player
 from experiments.playing import title
 from experiments.store import Line
@@ -42,3 +42,18 @@ def board_of(lines: Sequence[Line], games: Sequence[Game], players: Sequence[Pla
     n = min(counts[name] for name in names)
     cube = [[[found[keys[name], title(game)][rep] for rep in range(n)] for name in names] for game in games]
     return Board(list(games), names, np.array(cube))
+
+
+def certified(lines: Sequence[Line], games: Sequence[Game], player: Player) -> list[Span]:
+    """Mean regret over the mean certificate of the same repetitions, for every game that has one."""
+    key, found = version_of(player, lines), []
+    for game in games:
+        pairs = [
+            (line.regret, line.certificate)
+            for line in lines
+            if line.key == key and line.game == title(game) and line.certificate is not None
+        ]
+        if pairs:
+            regrets, certificates = np.array(pairs).T
+            found.append(ratio(regrets, certificates, 0.0))
+    return found

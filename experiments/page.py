@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from experiments import tables
-from experiments.boards import board_of, version_of
+from experiments.boards import board_of, certified, version_of
 from experiments.games import Game
 from experiments.numbers import Board
 from experiments.players import GRID, RIVALS, Player, sources
-from experiments.promises import targets
+from experiments.promises import certificates, targets
 from experiments.store import Line
 
 
@@ -41,22 +41,23 @@ def page(
     version = version_of(first, lines)
     now = "those installed now" if version == first.key else f"not those installed now, {sources()}"
     said = [f"# {title}", f"{first.name} as of the sources {version.rpartition(' @ ')[2]}, {now}."]
-    boards: list[Board] = []
-    wides: list[Board] = []
-    for some in games:
-        board = board_of(lines, some, [first, *beside, *RIVALS.values()], first.name)
-        wide, rivals = with_grid(lines, board, first), rivals_in(board)
-        found = [] if wide is None else [wide]
+    boards = [board_of(lines, some, [first, *beside, *RIVALS.values()], first.name) for some in games]
+    wides = [with_grid(lines, board, first) for board in boards]
+
+    def promised(some: slice) -> str:
+        bound = [span for board in boards[some] for span in certified(lines, board.games, first)]
+        wide = [board for board in wides[some] if board is not None]
+        return tables.show_targets(targets(boards[some], first.name, wide, names) + certificates(bound))
+
+    if len(boards) > 1:
+        said += ["## All horizons together", promised(slice(None))]
+    for i, (board, wide) in enumerate(zip(boards, wides, strict=True)):
         n_games, _, n_reps = board.regrets.shape
+        rivals = rivals_in(board)
         said += [
             f"## T = {board.games[0].horizon:,}: {n_games} games, {n_reps} repetitions, {len(rivals)} rivals",
-            tables.show_targets(targets([board], first.name, found, names)),
+            promised(slice(i, i + 1)),
             tables.leaderboard(board, first.name, rivals),
             tables.by_game(board, first.name, rivals, wide),
         ]
-        boards.append(board)
-        wides += found
-    if len(boards) > 1:
-        whole = targets(boards, first.name, wides, names)
-        said[2:2] = ["## All horizons together", tables.show_targets(whole)]
     return Page("\n\n".join(said) + "\n", boards)

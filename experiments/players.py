@@ -9,6 +9,7 @@ import ast
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,8 +84,15 @@ def anytime(arms: Any, horizon: int, **words: Any) -> Any:
 
 
 def with_horizon(arms: Any, horizon: int, **words: Any) -> Any:
-    """Turncoat that is told the horizon."""
-    return _turncoat(arms, horizon=horizon, **words)
+    """Turncoat that knows the horizon: its first guess is the true one, so it never has to double it.
+
+    Users cannot have it, as it has no use for a horizon; it is here to see what guessing costs.
+    """
+    learner = _turncoat(arms, horizon=horizon, **words)
+    if not learner.uses_horizon:
+        learner.view().guess[0] = horizon
+        import_module("turncoat.learners.turncoat.recipe").set_rates(learner.view())
+    return learner
 
 
 def _turncoat(arms: Any, **words: Any) -> Any:

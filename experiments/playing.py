@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,8 +55,15 @@ def play_once(player: Player, game: Game, rep: int, environment: Environment, pl
     cell = play_cell(learner, environment.fresh(), np.array([game.horizon]), max_switches=0)
     took = time.thread_time() - began
     regret = cell.loss[-1] - cell.best[-1, 0] if planted is None else cell.mean_loss[-1] - planted
-    found = round(float(regret), 4), round(took, 6)
+    found = round(float(regret), 4), round(took, 6), certificate_of(learner, environment.n_switches)
     return Line(player.key, player.name, title(game), game.horizon, rep, *found)
+
+
+def certificate_of(learner: Any, n_switches: int | None) -> float | None:
+    """What a learner certifies against as many switches as were planted, if it certifies anything."""
+    if n_switches is None or not hasattr(learner, "certificate"):
+        return None
+    return round(float(learner.certificate(n_switches).total), 4)
 
 
 def warm_up(players: Sequence[Player], done: Callable[[], None]) -> None:

@@ -50,6 +50,18 @@ def targets(
     return found
 
 
+def certificates(spans: Sequence[Span]) -> list[Target]:
+    """Is regret below what was certified, in every game? From ratios of the two."""
+    if not spans:
+        return []
+    worst = max(spans, key=lambda span: span.high)
+    note = f"highest upper end of a ratio; {len(spans)} games"
+    return [
+        Target("regret over its certificate, worst game", worst._replace(value=worst.high), 1.0, note),
+        Target("the same, geometric mean", over_games(spans), NO_LIMIT),
+    ]
+
+
 def over_games(spans: Sequence[Span]) -> Span:
     """The geometric mean, with an interval over games."""
     return geometric([span.value for span in spans])

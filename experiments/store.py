@@ -22,6 +22,7 @@ class Line(NamedTuple):
     rep: int
     regret: float
     seconds: float  # of processor time
+    certificate: float | None = None  # of learners that have one, for the planted number of switches
 
 
 class Store:

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from experiments.boards import board_of
+from experiments.boards import board_of, certified
 from experiments.games import draw
 from experiments.numbers import Board, Span, against_best, against_picked, best_of, geometric, mean, ratio
 from experiments.players import OURS, RIVALS
 from experiments.playing import title
-from experiments.promises import TOLD_T, Target, targets
+from experiments.promises import TOLD_T, Target, certificates, targets
 from experiments.store import Line
 from experiments.tables import by_game, by_rank, leaderboard, show_targets
 from turncoat.errors import OptionError
@@ -144,3 +144,18 @@ def test_results_of_these_sources_come_before_older_ones_and_those_before_none()
     new = lines_of(mine.name, mine.key, [0], 1.0)
     assert board_of(new + old, GAMES, [mine], mine.name).of(mine.name).tolist() == [[1.0], [1.0]]
     assert board_of(old, GAMES, [mine], mine.name).of(mine.name).tolist() == [[7.0], [7.0]]
+
+
+def test_regret_is_held_against_its_certificate() -> None:
+    mine = OURS["stand-in"]
+    pairs = [(90.0, 200.0), (110.0, 200.0)]
+    stored = [
+        Line(mine.key, mine.name, title(GAMES[0]), 10_000, rep, regret, 0.0, bound)
+        for rep, (regret, bound) in enumerate(pairs)
+    ]
+    spans = certified(stored, GAMES, mine)
+    assert len(spans) == 1 and spans[0].value == pytest.approx(0.5)
+    worst, whole = certificates(spans)
+    assert worst.measured.value == pytest.approx(0.5 * math.exp(T_975 * 10 / 100)) and worst.verdict == "NOT reached"
+    assert whole.measured.value == pytest.approx(0.5)
+    assert certificates([]) == []
