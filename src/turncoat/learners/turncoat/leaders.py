@@ -65,8 +65,8 @@ def learn(state: Any, arm: int, loss: float) -> None:
     for i in range(N_FOLLOWERS):
         follow(state, i, arm, reward)
     in_turn = int(state.living[int(state.clock[0]) % int(state.n_living[0])])
-    refresh(state, arm)
-    refresh(state, in_turn)
+    for k in (arm, in_turn):
+        refresh(state, k)
     lead(state)
 
 

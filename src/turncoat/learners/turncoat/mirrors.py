@@ -52,13 +52,11 @@ def others(tree: Matrix, leaf: int, out: Vector) -> None:
         leaf >>= 1
 
 
-@jit_inside
-def chance_in_mirrors(state: Any, arm: int, out: Vector) -> None:
-    """P(arm) under each base."""
-    alive, n = 1.0 if state.place[arm] >= 0.0 else 0.0, state.n_living[0]
+@jit
+def chance_in_mirrors(weights: Matrix, offset: Vector, n: float, leaf: int, more: float, out: Vector) -> None:
+    """P(arm) under each base, of n arms: `leaf` is the arm's row, `more` 1, or 0 for one that is retired."""
     for i in range(N_MIRRORS):
-        weight = state.weights[state.P + arm, i] + alive * state.offset[i]
-        out[i] = weight / (state.weights[1, i] + n * state.offset[i])
+        out[i] = (weights[leaf, i] + more * offset[i]) / (weights[1, i] + n * offset[i])
 
 
 @jit_inside

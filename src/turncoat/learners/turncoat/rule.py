@@ -20,7 +20,8 @@ SAME = 1e-9  # probabilities that differ by less, relatively, differ by rounding
 @jit_inside
 def write_chance(state: TurncoatState, arm: int, out: Vector) -> float:
     """P_h(arm) of every base; returns q(arm), the mixture."""
-    chance_in_mirrors(state, arm, out)
+    alive = 1.0 if state.place[arm] >= 0.0 else 0.0
+    chance_in_mirrors(state.weights, state.offset, state.n_living[0], state.P + arm, alive, out)
     for i in range(N_LEADERS):
         out[N_MIRRORS + i] = 1.0 if state.leaders[i] == arm else 0.0
     q = 0.0
