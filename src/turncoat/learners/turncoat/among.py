@@ -28,8 +28,8 @@ from turncoat._jit import borrow, jit, jit_inside
 from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.turncoat.leaders import lead
 from turncoat.learners.turncoat.mirrors import fold, rebuild
-from turncoat.learners.turncoat.recipe import N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
-from turncoat.learners.turncoat.rule import begin, finish, look_around, move_trust
+from turncoat.learners.turncoat.recipe import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
+from turncoat.learners.turncoat.rule import begin, finish, is_seen, look_around, move_trust
 from turncoat.learners.turncoat.state import TurncoatState, view
 from turncoat.rng import uniform
 from turncoat.types import Ints, Vector
@@ -67,11 +67,11 @@ def probabilities_among(buffer: Vector, among: Ints, out: Vector) -> None:
 def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> int:
     """Learn the loss of an arm that was chosen among others. `among`: those that are still there."""
     state, among = view(borrow(buffer)), borrow(among)
-    slow, b = begin(state)
+    b = begin(state)
     if among.size > 1 and state.place[arm] >= 0.0:
         look_around(state, arm)
         step_master_among(state, among, arm, q, loss, b)
-        charge_mirrors_among(state, among, arm, q, loss, slow)
+        charge_mirrors_among(state, among, arm, q, loss, b)
     finish(state, arm, loss)
     return int(state.clock[0])
 
@@ -126,19 +126,17 @@ def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, los
     restrict(state, among)
     for h in range(N_BASES):
         state.covered[h] = 0.0
-    is_high = False
-    for i in range(N_LEADERS):
-        k, first = int(state.leaders[i]), 0
-        while state.leaders[first] != k:
-            first += 1
-        if first < i:
-            continue  # seen already
+    own, few = 0.0, among.size <= FEW
+    for i in range(among.size if few else N_LEADERS):
+        k = int(among[i] if few else state.leaders[i])
+        if not few and is_seen(state.leaders, i):
+            continue
         q_k = write_chance_among(state, k)
-        if (q if k == arm else q_k) >= state.eta[0] * b:
-            is_high = is_high or k == arm
-            for h in range(N_BASES):
-                state.covered[h] += state.chance[h]
-    move_trust(state, q, write_chance_among(state, arm), loss, b, is_high)
+        baseline = min(b, (q if k == arm else q_k) / state.eta[0])
+        own = baseline if k == arm else own
+        for h in range(N_BASES):
+            state.covered[h] += baseline * state.chance[h]
+    move_trust(state, q, write_chance_among(state, arm), loss, own)
     lead(state)
 
 

@@ -11,28 +11,29 @@ import math
 from typing import Any
 
 from turncoat._jit import jit, jit_inside
-from turncoat.learners.glr import LOWER, UPPER, evidence, extend
+from turncoat.learners.glr import LOWER, UPPER, evidence, extend, kl
 from turncoat.learners.kl import upper
 from turncoat.learners.turncoat.recipe import (
     ALARM,
     DETECTOR_INDEX,
-    DETECTORS,
+    DOUBTED,
     FOLLOWER_INDEX,
+    LEAST_PULLS,
     N_DETECTORS,
     N_FOLLOWERS,
     N_LEADERS,
     PSEUDO_SAMPLES,
+    RECALLED,
     TEST_EVERY,
     WINDOWS,
 )
 from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.rng import uniform_at
-from turncoat.types import Matrix
+from turncoat.types import Matrix, Vector
 
 UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more by lot
 ABSENT = -1.0  # below any index
 
-LOCAL = tuple(what == "that arm" for what in DETECTORS)
 KEPT = tuple(1.0 - 1.0 / window for window in WINDOWS)  # of everything, each round
 
 
@@ -82,15 +83,15 @@ def refresh(state: Any, arm: int) -> None:
     """Compute the indices of an arm."""
     leaf = state.P + arm
     for i in range(N_DETECTORS):
-        n = state.counts[i, arm]
+        n = state.counts[i, arm] + state.recalled[i, arm]
         if n > 0.0:
             level = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - state.starts[i, arm], 2.0)) / n
-            state.crowns[leaf, i] = upper(min(state.sums[i, arm] / n, 1.0), level)
+            state.crowns[leaf, i] = upper(min((state.sums[i, arm] + state.recalled_sums[i, arm]) / n, 1.0), level)
     for i in range(N_FOLLOWERS):
         w, n_all, rewards = state.fading[i, 0], state.fading[i, 1], state.fading[i, 2]
         n = state.samples[i, arm] / w + PSEUDO_SAMPLES
         total = state.rewards[i, arm] / w + PSEUDO_SAMPLES * (rewards / n_all)
-        bonus = math.sqrt(FOLLOWER_INDEX * math.log(max(n_all / w, 1.0)) / n)
+        bonus = math.sqrt(FOLLOWER_INDEX[i] * math.log(max(n_all / w, 1.0)) / n)
         state.crowns[leaf, N_DETECTORS + i] = total / n + bonus
     crown(state.crowns, leaf >> 1)
 
@@ -119,8 +120,8 @@ def detect(state: Any, i: int, arm: int, reward: float) -> None:
     state.counts[i, arm] += 1.0
     state.sums[i, arm] += reward
     n, total = state.counts[i, arm], state.sums[i, arm]
-    testing = n % TEST_EVERY == 0
-    threshold = math.log(ALARM) + 1.5 * math.log(n) + 0.5 * math.log(state.guess[0]) if testing else 0.0
+    testing = n >= LEAST_PULLS and n % TEST_EVERY == 0
+    threshold = math.log(ALARM * n) + 0.25 * math.log(state.guess[0]) if testing else 0.0
     found = threshold
     for side in range(2):
         at, sums, size = state.at[i, arm, side], state.split_sums[i, arm, side], int(state.sizes[i, arm, side])
@@ -131,19 +132,44 @@ def detect(state: Any, i: int, arm: int, reward: float) -> None:
             found = evidence(at, sums, size, found)
     if found > threshold:
         state.n_restarts[i] += 1.0
-        if LOCAL[i]:
-            start_again(state, i, arm)
-        else:
-            for j in range(int(state.n_living[0])):
-                start_again(state, i, int(state.living[j]))
+        start_again(state, i, arm)
 
 
 @jit_inside
 def start_again(state: Any, i: int, arm: int) -> None:
-    """Detector i forgets an arm, which then waits to be tried, in an order drawn by lot."""
-    state.counts[i, arm] = state.sums[i, arm] = 0.0
-    state.starts[i, arm] = state.clock[0]
-    state.sizes[i, arm, 0] = state.sizes[i, arm, 1] = 1.0
-    leaf = state.P + arm
-    state.crowns[leaf, i] = UNTRIED + uniform_at(state.rng[0], int(state.clock[0]), arm)
-    crown(state.crowns, leaf >> 1)
+    """Detector i has seen the mean of an arm change: it forgets all, but for a vague idea of the other arms.
+
+    What changed one arm may have changed all: their means are moved as far, and some way towards the new one.
+    """
+    before, after = means_around(state.at[i, arm], state.split_sums[i, arm], state.sizes[i, arm])
+    for j in range(int(state.n_living[0])):
+        k = int(state.living[j])
+        n, total = state.counts[i, k] + state.recalled[i, k], state.sums[i, k] + state.recalled_sums[i, k]
+        state.recalled[i, k] = min(n, RECALLED) if k != arm else 0.0
+        mean = min(max(total / n + after - before, 0.0), 1.0) if n > 0.0 else 0.0
+        state.recalled_sums[i, k] = state.recalled[i, k] * (mean + DOUBTED * (after - mean))
+        state.counts[i, k] = state.sums[i, k] = 0.0
+        state.starts[i, k] = state.clock[0]
+        state.sizes[i, k, 0] = state.sizes[i, k, 1] = 1.0
+        state.crowns[state.P + k, i] = UNTRIED + uniform_at(state.rng[0], int(state.clock[0]), k)
+        if state.recalled[i, k] > 0.0:
+            level = DETECTOR_INDEX * math.log(2.0) / state.recalled[i, k]
+            state.crowns[state.P + k, i] = upper(state.recalled_sums[i, k] / state.recalled[i, k], level)
+    for node in range(state.P - 1, 0, -1):
+        state.crowns[node, i] = max(state.crowns[2 * node, i], state.crowns[2 * node + 1, i])
+
+
+@jit
+def means_around(at: Matrix, sums: Matrix, sizes: Vector) -> tuple[float, float]:
+    """The mean reward before and after the likeliest change, of the splits in two chains."""
+    most, before, after = 0.0, 0.0, 0.0
+    for side in range(2):
+        last = int(sizes[side]) - 1
+        n, total = at[side, last], sums[side, last]
+        for c in range(1, last):
+            s = at[side, c]
+            first, second = sums[side, c] / s, min(max((total - sums[side, c]) / (n - s), 0.0), 1.0)
+            found = s * kl(first, total / n) + (n - s) * kl(second, total / n)
+            if found > most:
+                most, before, after = found, first, second
+    return before, after

@@ -5,8 +5,8 @@ Base i has unnormalised weights, w(k) + offset, the offset being 0 for clipped o
 Clipped (rate xi, floor beta): an entropy step with the loss estimate l/q, projected onto {P ≥ beta}. Only the charged
 arm can end at the floor (docs/mathematics.md), so with unnormalised weights it is
     w(a) <- max(w(a) exp(-xi l/q), beta/(1 - beta) · the other weights)                 (1)
-Signed (rate zeta, share 1/N): the estimate is of the loss minus its running mean, so weights rise too. Its exponent is
-at most 1. Then every arm gives away its share, which all get in equal parts:
+Signed (rate zeta, share 1/N): the estimate is of the loss minus the master's baseline b, so weights rise too. Its
+exponent is at most 1. Then every arm gives away its share, which all get in equal parts:
     w(a) <- w(a) exp(min(1, -zeta (l - b)/q));  w(k) <- w(k) + share/(1 - share) W/K    (2)
 What all arms get alike is added to the offset, once. Where the charged arm falls below the offset, the offset is first
 folded into the weights.
@@ -78,7 +78,7 @@ def draw(state: Any, i: int) -> int:
 
 @jit_inside
 def charge_mirrors(state: Any, arm: int, q: float, loss: float, baseline: float) -> None:
-    """(1) and (2), in every base. `baseline`: the mean of losses so far."""
+    """(1) and (2), in every base. `baseline`: what losses are lately."""
     leaf, n, N = state.P + arm, state.n_living[0], state.guess[0]
     weights, offset, rest = state.weights, state.offset, state.rest
     others(weights, leaf, rest)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from turncoat._jit import jit_inside
+from turncoat._jit import jit, jit_inside
 from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.estimate import LARGEST, importance_weighted
 from turncoat.learners.turncoat.diary import believe, believed, write
 from turncoat.learners.turncoat.leaders import learn
 from turncoat.learners.turncoat.mirrors import chance_in_mirrors, charge_mirrors, draw
-from turncoat.learners.turncoat.recipe import N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.turncoat.recipe import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import step_dense_floors
 from turncoat.rng import uniform
@@ -51,23 +51,23 @@ def ask(state: TurncoatState) -> tuple[int, float]:
 def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, q = choice
-    slow, b = begin(state)
+    b = begin(state)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
         look_around(state, arm)
         step_master(state, arm, q, loss, b)
-        charge_mirrors(state, arm, q, loss, slow)
+        charge_mirrors(state, arm, q, loss, b)
     finish(state, arm, loss)
 
 
 @jit_inside
-def begin(state: TurncoatState) -> tuple[float, float]:
-    """A tell begins: the baselines of the mirrors and of the master, at the rates of the round."""
+def begin(state: TurncoatState) -> float:
+    """A tell begins: the baseline, at the rates of the round."""
     t = float(state.clock[0])
     if t + 1.0 > state.guess[0]:
         state.guess[0] *= 2.0
         set_rates(state)
     slow, fast = state.seen[0] / (1.0 + t), state.seen[1]
-    return slow, fast - min(max(fast - slow, -0.2), 0.2)
+    return float(fast - min(max(fast - slow, -0.2), 0.2))
 
 
 @jit_inside
@@ -98,33 +98,40 @@ def look_around(state: TurncoatState, arm: int) -> None:
 
 @jit_inside
 def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> None:
-    """Charge every base, with a baseline for the leaders that are likely enough, and move trust."""
-    eta, covered = state.eta[0], state.covered
+    """Charge every base, with a baseline for the arms of C, and move trust. C: all arms, or of many the leaders."""
+    eta, covered, n = state.eta[0], state.covered, int(state.n_living[0])
     for h in range(N_BASES):
         covered[h] = 0.0
-    is_high = False
-    for i in range(N_LEADERS):
-        k, first = int(state.leaders[i]), 0
-        while state.leaders[first] != k:
-            first += 1
-        if first < i:
-            continue  # seen already
+    own, few = 0.0, n <= FEW
+    for i in range(n if few else N_LEADERS):
+        k = int(state.living[i] if few else state.leaders[i])
+        if not few and is_seen(state.leaders, i):
+            continue
         q_k = write_chance(state, k, state.chance)
-        if (q if k == arm else q_k) >= eta * b:
-            is_high = is_high or k == arm
-            for h in range(N_BASES):
-                covered[h] += state.chance[h]
-    move_trust(state, q, write_chance(state, arm, state.chance), loss, b, is_high)
+        baseline = min(b, (q if k == arm else q_k) / eta)
+        own = baseline if k == arm else own
+        for h in range(N_BASES):
+            covered[h] += baseline * state.chance[h]
+    move_trust(state, q, write_chance(state, arm, state.chance), loss, own)
+
+
+@jit
+def is_seen(leaders: Vector, i: int) -> bool:
+    """Is leader i one of those before it?"""
+    first = 0
+    while leaders[first] != leaders[i]:
+        first += 1
+    return first < i
 
 
 @jit_inside
-def move_trust(state: TurncoatState, q: float, q_now: float, loss: float, b: float, is_high: bool) -> None:
-    """The master's step. `chance` holds P_h of the arm told, `covered` P_h of all leaders that have a baseline."""
+def move_trust(state: TurncoatState, q: float, q_now: float, loss: float, own: float) -> None:
+    """The master's step. `chance` holds P_h of the arm told, `own` its baseline, `covered` all baselines under P_h."""
     eta, covered = state.eta[0], state.covered
-    above = (loss - b if is_high else loss) / q
+    above = (loss - own) / q
     mean, square, floors = 0.0, 0.0, 0.0
     for h in range(N_BASES):
-        d = min(state.chance[h] * above, LARGEST) - b * (1.0 - covered[h])  # less b than in docs/guarantee.md, (1)
+        d = min(state.chance[h] * above, LARGEST) + covered[h]
         state.x[h] = eta * d
         mean += state.p[h] * d
         square += state.p[h] * d * d
@@ -132,9 +139,9 @@ def move_trust(state: TurncoatState, q: float, q_now: float, loss: float, b: flo
     state.spent[0] += eta * max(square - mean * mean, 0.0)
     estimate = importance_weighted(loss, q)
     for i in range(N_CLIPPED):
-        own = state.chance[i] * estimate
-        state.spent[1 + i] += 0.5 * state.rates[i] * own * estimate
-        state.spent[1 + N_CLIPPED + i] += own - (1.0 - floors) * (state.x[i] / eta + b)
+        estimated = state.chance[i] * estimate
+        state.spent[1 + i] += 0.5 * state.rates[i] * estimated * estimate
+        state.spent[1 + N_CLIPPED + i] += estimated - (1.0 - floors) * state.x[i] / eta
     if abs(q - q_now) > SAME * q:
         state.spent[1 + 2 * N_CLIPPED] += 1.0
     step_dense_floors(state.p, state.x, state.floors)

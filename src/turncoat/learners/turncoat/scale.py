@@ -51,6 +51,7 @@ def stretch(buffer: Vector, above: float, kept: float, below: float) -> None:
     for i in range(state.counts.shape[0]):
         for k in range(state.K):
             state.sums[i, k] = above * state.counts[i, k] + kept * state.sums[i, k]
+            state.recalled_sums[i, k] = above * state.recalled[i, k] + kept * state.recalled_sums[i, k]
             for side in range(2):
                 at, sums = state.at[i, k, side], state.split_sums[i, k, side]
                 for j in range(int(state.sizes[i, k, side])):

@@ -44,6 +44,8 @@ class TurncoatState(NamedTuple):
     counts: Matrix  # (N_DETECTORS, K) since the arm's last restart
     sums: Matrix  # (N_DETECTORS, K) of rewards
     starts: Matrix  # (N_DETECTORS, K) the clock at the last restart
+    recalled: Matrix  # (N_DETECTORS, K) what is kept of the arm from before it, in samples
+    recalled_sums: Matrix  # (N_DETECTORS, K)
     sizes: Vector  # (N_DETECTORS, K, 2) of the chains
     at: Vector  # (N_DETECTORS, K, 2, CORNERS)
     split_sums: Vector  # (N_DETECTORS, K, 2, CORNERS)
@@ -72,7 +74,7 @@ def least_power(K: int) -> int:
 def buffer_size(K: int) -> int:
     """How many words follow K in the buffer."""
     P = least_power(K)
-    arms = 2 + N_DETECTORS * (3 + 2 + 4 * CORNERS) + 2 * N_FOLLOWERS + PAGES
+    arms = 2 + N_DETECTORS * (5 + 2 + 4 * CORNERS) + 2 * N_FOLLOWERS + PAGES
     trees = 2 * P * (N_MIRRORS + N_LEADERS)
     bases = 5 * N_BASES + 3 * N_MIRRORS + N_LEADERS + N_DETECTORS + 3 * N_FOLLOWERS + PAGES * N_BASES
     return 3 + bases + 2 + arms * K + trees + 2 + 2 * N_CLIPPED + 3 + 6 + 4 * CHANGES + 1
@@ -87,11 +89,11 @@ def view(buffer: Vector) -> TurncoatState:
     a = HEAD + 4  # vectors over bases
     b = a + 5 * H + 3 * M + 2  # arms
     c = b + 2 * K + 2 * P * (M + L) + L  # detectors
-    d = c + D * K * (5 + 4 * CORNERS) + D  # followers
+    d = c + D * K * (7 + 4 * CORNERS) + D  # followers
     e = d + F * (3 + 2 * K)  # the certificate, and the diary
     f = e + 2 + 2 * N_CLIPPED + 3
     g = f + PAGES * (K + H)
-    chains = c + 5 * D * K
+    chains = c + 7 * D * K
     return TurncoatState(
         rng_of(buffer),
         clock_of(buffer),
@@ -117,7 +119,9 @@ def view(buffer: Vector) -> TurncoatState:
         buffer[c : c + D * K].reshape((D, K)),
         buffer[c + D * K : c + 2 * D * K].reshape((D, K)),
         buffer[c + 2 * D * K : c + 3 * D * K].reshape((D, K)),
-        buffer[c + 3 * D * K : chains].reshape((D, K, 2)),
+        buffer[c + 3 * D * K : c + 4 * D * K].reshape((D, K)),
+        buffer[c + 4 * D * K : c + 5 * D * K].reshape((D, K)),
+        buffer[c + 5 * D * K : chains].reshape((D, K, 2)),
         buffer[chains : chains + 2 * D * K * CORNERS].reshape((D, K, 2, CORNERS)),
         buffer[chains + 2 * D * K * CORNERS : chains + 4 * D * K * CORNERS].reshape((D, K, 2, CORNERS)),
         buffer[d - D : d],
