@@ -131,7 +131,8 @@ def move_trust(state: TurncoatState, q: float, q_now: float, loss: float, own: f
     above = (loss - own) / q
     mean, square, floors = 0.0, 0.0, 0.0
     for h in range(N_BASES):
-        d = min(state.chance[h] * above, LARGEST) + covered[h]
+        charge = min(state.chance[h] * above, LARGEST) if state.chance[h] > 0.0 else 0.0  # above may be infinite
+        d = charge + covered[h]
         state.x[h] = eta * d
         mean += state.p[h] * d
         square += state.p[h] * d * d

@@ -1,0 +1,203 @@
+"""Turncoat's rule, slow and obvious: whole distributions, whole histories, roots by halving. Rewards are 1 - loss.
+
+H bases share every round: clipped and signed mirror descent, each a distribution over all K arms, then detectors and
+followers, each the arm of its largest index. q(k) = sum_h p_h P_h(k) is what is played. Arithmetic is numpy's long
+double. The constants are the test's to give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tests.naive.changes import glr
+from tests.naive.solve import REAL, Reals, entropy_projection, reals
+
+HALVINGS = 80
+UNTRIED = 2.0
+
+
+class Recipe(NamedTuple):
+    """Who is in the band, and the constants of its rates."""
+
+    n_clipped: int
+    n_signed: int
+    local: tuple[bool, ...]  # does this detector forget one arm alone?
+    windows: tuple[float, ...]  # of the followers
+    prior: tuple[float, ...]
+    first_guess: float
+    eta: float
+    detector_floor: float
+    most_floor: float
+    detector_index: float
+    follower_index: float
+    pseudo_samples: float
+    alarm: float
+    test_every: int
+    largest: float  # what a charge counts at most
+
+
+def kl_upper(p: REAL, level: REAL) -> REAL:
+    """The largest q in [p, 1] with kl(p, q) ≤ level, by halving."""
+    if p >= 1:
+        return REAL(1)
+
+    def kl(q: REAL) -> REAL:
+        heads = p * np.log(p / q) if p > 0 else REAL(0)
+        return REAL(heads + (1 - p) * np.log((1 - p) / (1 - q)))
+
+    low, high = p, REAL(1)
+    for _ in range(HALVINGS):
+        q = (low + high) / 2
+        low, high = (q, high) if q < 1 and kl(q) <= level else (low, q)
+    return low
+
+
+def step_with_floors(p: Reals, x: Reals, floors: Reals) -> Reals:
+    """argmin over q of <q, x> + KL(q, p) where q ≥ floors: q_i = max(floor_i, c w_i), w_i = p_i exp(-x_i).
+
+    The sum grows with c. Halving finds who is free at its root, and they share what the floors leave.
+    """
+    w = p * np.exp(x.min() - x)
+    low, high = REAL(0), 1 / w.max()
+    for _ in range(HALVINGS):
+        c = (low + high) / 2
+        low, high = (c, high) if np.maximum(floors, c * w).sum() < 1 else (low, c)
+    free = high * w > floors
+    c = (1 - floors[~free].sum()) / w[free].sum()
+    q: Reals = np.where(free, c * w, floors)
+    return q
+
+
+class TurncoatBand:
+    """The band over K arms that all stay."""
+
+    def __init__(self, K: int, recipe: Recipe) -> None:
+        self.K, self.recipe = K, recipe
+        self.t = 0
+        self.N = recipe.first_guess
+        self.n_mirrors = recipe.n_clipped + recipe.n_signed
+        self.n_leaders = len(recipe.local) + len(recipe.windows)
+        self.H = self.n_mirrors + self.n_leaders
+        self.p = reals(recipe.prior) / reals(recipe.prior).sum()
+        self.mirrors = [reals([1 / REAL(K)] * K) for _ in range(self.n_mirrors)]
+        self.indices = np.full((self.n_leaders, K), UNTRIED)
+        self.leaders = [0] * self.n_leaders
+        self.arms: list[int] = []  # every round's
+        self.rewards: list[float] = []
+        self.since = [[0] * K for _ in recipe.local]  # rounds before this one a detector has forgotten
+        self.n_restarts = [0] * len(recipe.local)
+        self.fast = REAL(0.5)
+
+    # -- rates ------------------------------------------------------------------------------------------------------
+
+    def master_rate(self) -> float:
+        return min(self.recipe.eta / math.sqrt(self.N), 0.5)
+
+    def floors(self) -> list[float]:
+        quiet = min(1 / (self.N * self.H), 0.5 / self.H)
+        heard = min(self.recipe.detector_floor / math.sqrt(self.N), self.recipe.most_floor)
+        first = self.n_mirrors
+        return [heard if first <= h < first + len(self.recipe.local) else quiet for h in range(self.H)]
+
+    def rates(self) -> list[float]:
+        c, s, N, K = self.recipe.n_clipped, self.recipe.n_signed, self.N, self.K
+        clipped = [math.sqrt(N ** (i / (c - 1)) / (K * N)) for i in range(c)]
+        likely = [N ** (0.9 * i / (s - 1)) * math.log(K * N) + math.log(K) for i in range(s)]
+        return clipped + [math.sqrt(2 * x / (K * N)) for x in likely]
+
+    def slow(self) -> REAL:
+        return (REAL(0.5) + sum((1 - REAL(r) for r in self.rewards), REAL(0))) / (1 + self.t)
+
+    def baseline(self) -> REAL:
+        return self.fast - min(max(self.fast - self.slow(), REAL(-0.2)), REAL(0.2))
+
+    # -- what is played ---------------------------------------------------------------------------------------------
+
+    def proposals(self) -> Reals:
+        """P, a row for each base."""
+        points = [reals([float(k == leader) for k in range(self.K)]) for leader in self.leaders]
+        rows: Reals = np.array(self.mirrors + points)
+        return rows
+
+    def probabilities(self) -> Reals:
+        q: Reals = self.p @ self.proposals()
+        return q
+
+    # -- learning ---------------------------------------------------------------------------------------------------
+
+    def tell(self, a: int, q: float, loss: float, lot: Callable[[int, int], float]) -> None:
+        """`lot(i, k)`: the number in [0, 1) drawn for arm k when detector i begins anew."""
+        if self.t + 1 > self.N:
+            self.N *= 2
+        if self.K > 1:
+            slow = self.slow()
+            self.p, self.mirrors = self.trust_after(a, REAL(q), loss), self.mirrors_after(a, REAL(q), loss, slow)
+        self.fast += (loss - self.fast) / min(64, self.t + 2)
+        self.t += 1
+        self.arms.append(a)
+        self.rewards.append(1.0 - loss)
+        for i in range(len(self.recipe.local)):
+            self.look_for_a_change(i, a, lot)
+        for k in (a, self.t % self.K):
+            self.refresh(k)
+        self.leaders = [int(np.argmax(row)) for row in self.indices]
+
+    def charges(self, a: int, q: REAL, loss: float) -> Reals:
+        """d_h, up to what all bases share: unbiased for sum_k P_h(k) loss(k)."""
+        P, q_now, b, eta = self.proposals(), self.probabilities(), self.baseline(), self.master_rate()
+        q_now[a] = q
+        high = [k for k in sorted(set(self.leaders)) if q_now[k] >= eta * b]
+        seen = P[:, a] * ((loss - b if a in high else REAL(loss)) / q)
+        d: Reals = np.minimum(seen, self.recipe.largest) + b * P[:, high].sum(axis=1)
+        return d
+
+    def trust_after(self, a: int, q: REAL, loss: float) -> Reals:
+        return step_with_floors(self.p, self.master_rate() * self.charges(a, q, loss), reals(self.floors()))
+
+    def mirrors_after(self, a: int, q: REAL, loss: float, slow: REAL) -> list[Reals]:
+        after = []
+        for i, (P, rate) in enumerate(zip(self.mirrors, self.rates(), strict=True)):
+            w = P.copy()
+            if i < self.recipe.n_clipped:
+                w[a] *= np.exp(-rate * loss / q)
+                after.append(entropy_projection(w, 1 / REAL(self.K * self.N)))
+            else:
+                w[a] *= np.exp(min(REAL(1), -rate * (loss - slow) / q))
+                after.append((1 - 1 / REAL(self.N)) * w / w.sum() + 1 / REAL(self.N) / self.K)
+        return after
+
+    def history(self, i: int, k: int) -> list[float]:
+        """What detector i remembers of arm k."""
+        rounds = range(self.since[i][k], self.t)
+        return [self.rewards[s] for s in rounds if self.arms[s] == k]
+
+    def look_for_a_change(self, i: int, a: int, lot: Callable[[int, int], float]) -> None:
+        n = sum(arm == a for arm in self.arms[self.since[i][a] :])
+        if n % self.recipe.test_every:
+            return
+        if glr(self.history(i, a)) > math.log(self.recipe.alarm * n**1.5 * math.sqrt(self.N)):
+            self.n_restarts[i] += 1
+            for k in [a] if self.recipe.local[i] else range(self.K):
+                self.since[i][k] = self.t
+                self.indices[i, k] = UNTRIED + lot(i, k)
+
+    def refresh(self, k: int) -> None:
+        """Every base's index of one arm, from all of its history."""
+        for i in range(len(self.recipe.local)):
+            seen = self.history(i, k)
+            if seen:
+                u = max(self.t - self.since[i][k], 2)
+                level = REAL(self.recipe.detector_index) * np.log(REAL(u)) / len(seen)
+                self.indices[i, k] = kl_upper(reals(seen).sum() / len(seen), level)
+        for i, window in enumerate(self.recipe.windows):
+            weights = (1 - 1 / REAL(window)) ** np.arange(self.t - 1, -1, -1)
+            X, mine = reals(self.rewards), np.array(self.arms) == k
+            m = REAL(self.recipe.pseudo_samples)
+            n, n_all = weights[mine].sum() + m, weights.sum()
+            mean = ((weights * X)[mine].sum() + m * (weights * X).sum() / n_all) / n
+            bonus = np.sqrt(REAL(self.recipe.follower_index) * np.log(max(n_all, REAL(1))) / n)
+            self.indices[len(self.recipe.local) + i, k] = mean + bonus

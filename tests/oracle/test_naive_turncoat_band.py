@@ -1,0 +1,145 @@
+"""The oracle of Turncoat's rule, on cases worked by hand."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+
+from tests.naive.solve import REAL, reals
+from tests.naive.turncoat_band import Recipe, TurncoatBand, kl_upper, step_with_floors
+
+SMALL = Recipe(
+    n_clipped=2,
+    n_signed=2,
+    local=(False,),
+    windows=(2.0,),
+    prior=(3.0,) * 6,
+    first_guess=4.0,
+    eta=1.0,
+    detector_floor=0.3,
+    most_floor=0.25,
+    detector_index=0.3,
+    follower_index=0.2,
+    pseudo_samples=2.0,
+    alarm=0.5,
+    test_every=2,
+    largest=1e30,
+)
+
+
+def near(expected: object) -> object:
+    return pytest.approx(expected, rel=1e-14, abs=0)
+
+
+def no_lot(i: int, k: int) -> float:
+    raise AssertionError("nothing begins anew here")
+
+
+def test_the_index() -> None:
+    # kl(0, q) = -ln(1 - q). kl(1/2, q) = -ln(4 q (1 - q))/2, which is ln(5/4) at q = 4/5.
+    assert float(kl_upper(REAL(0), REAL(0.7))) == near(1 - exp(-0.7))
+    assert float(kl_upper(REAL(0.5), np.log(REAL(1.25)))) == near(0.8)
+    assert float(kl_upper(REAL(1), REAL(0.7))) == 1.0
+
+
+def test_a_step_with_floors() -> None:
+    # Weights 4/8, 1/8, 2/8 are 4/7, 1/7, 2/7. A floor of 3/10 under the second leaves 7/10 to the others, two to one.
+    p, x = reals([0.5, 0.25, 0.25]), reals([5.0, 5.0 + np.log(REAL(2)), 5.0])
+    assert step_with_floors(p, x, reals([0.1, 0.1, 0.1])).astype(float).tolist() == near([4 / 7, 1 / 7, 2 / 7])
+    assert step_with_floors(p, x, reals([0.1, 0.3, 0.1])).astype(float).tolist() == near([7 / 15, 3 / 10, 7 / 30])
+    assert step_with_floors(p, x, reals([0.6, 0.3, 0.0])).astype(float).tolist() == near([0.6, 0.3, 0.1])
+    assert step_with_floors(p, reals([0, 1e9, 1e9]), reals([0.1, 0.2, 0.3])).astype(float) == near([0.5, 0.2, 0.3])
+
+
+def test_the_first_round() -> None:
+    # Two arms: mirrors say 1/2, 1/2, both leaders are arm 0, so q = 2/3, 1/3. Arm 1 costs 1. The baseline is 1/2; arm 0
+    # is likely enough for it, 2/3 ≥ 1/2 · 1/2. Charges: mirrors 1/2 · 3 + 1/2 · 1/2 = 7/4, leaders 1/2; rate 1/2.
+    band = TurncoatBand(2, SMALL)
+    assert band.probabilities().astype(float).tolist() == near([2 / 3, 1 / 3])
+    assert band.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([1.75] * 4 + [0.5] * 2)
+    assert band.floors() == near([1 / 24] * 4 + [0.15, 1 / 24])
+    assert band.rates() == near([sqrt(1 / 8), sqrt(1 / 2), sqrt(log(16) / 4), sqrt((4**0.9 * log(8) + log(2)) / 4)])
+    zetas = band.rates()[2:]
+    band.tell(1, 1 / 3, 1.0, no_lot)
+    w = exp(-0.5 * 1.25)
+    assert band.p.astype(float).tolist() == near([w / (4 * w + 2)] * 4 + [1 / (4 * w + 2)] * 2)
+    # Clipped: exp(-3 xi), at least beta = 1/8. Signed: exp(-3/2 zeta), then a quarter is shared.
+    v = exp(-3 * sqrt(1 / 8))
+    assert float(band.mirrors[0][1]) == near(v / (1 + v))
+    assert float(band.mirrors[1][1]) == near(1 / 8)
+    for P, zeta in zip(band.mirrors[2:], zetas, strict=True):
+        v = exp(-1.5 * zeta)
+        assert float(P[1]) == near(0.75 * v / (1 + v) + 1 / 8)
+    # Arm 1, in turn too, has one reward of 0: kl-UCB's 1 - 2^-0.3, and for the follower 0 of 1 + 2 samples, ln 1 = 0.
+    assert band.indices.tolist() == [[2.0, near(1 - 2**-0.3)], [2.0, 0.0]]
+    assert band.leaders == [0, 0]
+    assert float(band.slow()) == near(0.75) and float(band.fast) == near(0.75)
+
+
+def test_a_leader_is_charged_above_the_baseline_if_it_is_likely_enough() -> None:
+    # Arm 0 leads: with q = 2/3 it is charged P(0) (l - 1/2) 3/2 + P(0)/2, with q = 0.2 < 1/4 it is 5 P(0) l.
+    band = TurncoatBand(2, SMALL)
+    assert band.charges(0, REAL(2) / 3, 0.0).astype(float).tolist() == near([-0.125] * 4 + [-0.25] * 2)
+    assert band.charges(0, REAL(1) / 5, 1.0).astype(float).tolist() == near([2.5] * 4 + [5.0] * 2)
+    assert band.charges(0, REAL(1) / 5, 0.0).tolist() == [0.0] * 6
+    assert band.charges(0, REAL("1e-40"), 1.0).tolist() == [1e30] * 6
+
+
+def test_baselines_and_the_guess() -> None:
+    # Losses 1 1 1 1 1: slow 5.5/6. Fast, over 2, 3, 4, 5, 6 rounds: 1 - 1/2 · 1/2 · 2/3 · 3/4 · 4/5 · 5/6 = 11/12.
+    band = TurncoatBand(2, SMALL)
+    for t in range(5):
+        assert band.N == 4.0, t
+        band.tell(0, 0.5, 1.0, no_lot)
+    assert band.N == 8.0
+    assert float(band.slow()) == near(11 / 12) and float(band.fast) == near(11 / 12)
+    # Far apart, they differ by 0.2 at most.
+    band.fast = REAL(0)
+    assert float(band.baseline()) == near(0.2)
+    band.fast = REAL(5)
+    assert float(band.baseline()) == near(4.8)
+
+
+def test_a_follower_forgets() -> None:
+    # Window 2: half is kept. Rewards 1 of arm 0, then 0 of arm 1: n = 1/2 and 1, 3/2 in all, mean 1/3.
+    band = TurncoatBand(2, SMALL)
+    band.tell(0, 0.5, 0.0, no_lot)
+    band.tell(1, 0.5, 1.0, no_lot)
+    wide = sqrt(0.2 * log(1.5))
+    assert band.indices[1].tolist() == near([(0.5 + 2 / 3) / 2.5 + wide / sqrt(2.5), 2 / 9 + wide / sqrt(3)])
+
+
+def test_a_change_is_found_and_forgotten() -> None:
+    # Rewards 0 1 of arm 0: 2 ln 2 = 1.39, above ln(0.5 · 2^1.5 · 2) = 1.04. Before, 1 1 of arm 1: no evidence.
+    for local, since in ((False, [4, 4]), (True, [4, 0])):
+        band = TurncoatBand(2, SMALL._replace(local=(local,)))
+        for a, loss in ((1, 0.0), (1, 0.0), (0, 1.0)):
+            band.tell(a, 0.5, loss, no_lot)
+        assert band.indices[0, 1] == 1.0
+        band.tell(0, 0.5, 0.0, lambda i, k: 0.5 + 0.25 * k)
+        assert band.n_restarts == [1] and band.since == [since]
+        assert band.indices[0, 0] == 2.5
+        assert band.indices[0, 1] == (1.0 if local else 2.75)
+        assert band.history(0, 0) == [] and band.history(0, 1) == ([1.0, 1.0] if local else [])
+        assert band.leaders[0] == (0 if local else 1)
+
+
+def test_only_two_arms_are_looked_at_again() -> None:
+    # Arm 3 is told each time; arms 1, 2, 3, 0, 1 have their turn.
+    band = TurncoatBand(4, SMALL._replace(test_every=100))
+    for t in range(1, 6):
+        before = band.indices.copy()
+        band.tell(3, 0.5, 0.5, no_lot)
+        moved = set(np.flatnonzero((band.indices != before).any(axis=0)).tolist())
+        assert moved <= {3, t % 4} and 3 in moved
+
+
+def test_one_arm_is_only_counted() -> None:
+    band = TurncoatBand(1, SMALL)
+    p = band.p.tolist()
+    for _ in range(9):
+        band.tell(0, 1.0, 1.0, no_lot)
+    assert band.p.tolist() == p and band.probabilities().astype(float).tolist() == near([1.0])
+    assert (band.t, band.N) == (9, 16.0)

@@ -1,0 +1,174 @@
+"""Turncoat beside its oracle, told the same rounds: trust, bases, leaders, indices, restarts, baselines, rates.
+
+The compiled learner plays, or is made to observe; the oracle is told those rounds. Where two indices are equal but for
+rounding either may lead, and the oracle goes on with the learner's choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.naive.driver import PATTERNS, Round, Row
+from tests.naive.turncoat_band import Recipe, TurncoatBand
+from tests.oracle.pairs import TINY, feed, record
+from tests.oracle.test_changes import changing
+from turncoat.learners.estimate import LARGEST
+from turncoat.learners.turncoat import Turncoat, recipe
+
+CLOSE = 1e-10
+TIE = 1e-12  # indices nearer than this are equals
+
+RECIPE = Recipe(
+    n_clipped=recipe.N_CLIPPED,
+    n_signed=recipe.N_SIGNED,
+    local=tuple(what == "that arm" for what in recipe.DETECTORS),
+    windows=recipe.WINDOWS,
+    prior=recipe.PRIOR,
+    first_guess=recipe.FIRST_GUESS,
+    eta=recipe.ETA,
+    detector_floor=recipe.DETECTOR_FLOOR,
+    most_floor=recipe.MOST_FLOOR,
+    detector_index=recipe.DETECTOR_INDEX,
+    follower_index=recipe.FOLLOWER_INDEX,
+    pseudo_samples=recipe.PSEUDO_SAMPLES,
+    alarm=recipe.ALARM,
+    test_every=recipe.TEST_EVERY,
+    largest=LARGEST,
+)
+
+
+def mirrors(state: Any) -> Any:
+    """P of the mirror-descent bases, a row for each."""
+    weights = state.weights[state.P : state.P + state.K].T + state.offset[:, None]
+    return weights / (state.weights[1] + state.K * state.offset)[:, None]
+
+
+def error(found: Any, exact: Any) -> float:
+    """The largest relative error."""
+    exact = np.array(exact, dtype=np.longdouble)
+    return float(np.max(np.abs(np.array(found) - exact) / (np.abs(exact) + TINY), initial=0.0))
+
+
+def tell(learner: Turncoat, oracle: TurncoatBand, one: Round) -> None:
+    """Tell the oracle what the learner has just been told, and compare what is decided."""
+    state = learner.view()
+    crowns = state.crowns[state.P : state.P + state.K].T
+    oracle.tell(one.a, one.q, one.loss, lambda i, k: float(crowns[i, k]) - 2.0)
+    assert state.n_restarts.tolist() == oracle.n_restarts
+    assert state.guess[0] == oracle.N
+    for i, leader in enumerate(state.leaders.astype(int).tolist()):
+        row = oracle.indices[i]
+        assert row[leader] >= row.max() * (1.0 - TIE), f"leader {i}: {leader}, {row}"
+        oracle.leaders[i] = leader
+
+
+def errors(learner: Turncoat, oracle: TurncoatBand) -> dict[str, float]:
+    """How far every number of the learner is from the oracle's."""
+    state = learner.view()
+    indices = state.crowns[state.P : state.P + state.K].T
+    slow = state.seen[0] / (1.0 + oracle.t)
+    return {
+        "trust": error(state.p, oracle.p),
+        "mirrors": error(mirrors(state), oracle.mirrors),
+        "probabilities": error(learner.probabilities(), oracle.probabilities()),
+        "indices": error(indices, oracle.indices),
+        "baselines": error([slow, state.seen[1]], [oracle.slow(), oracle.fast]),
+    }
+
+
+def assert_close(learner: Turncoat, oracle: TurncoatBand, close: float = CLOSE) -> None:
+    for name, value in errors(learner, oracle).items():
+        assert value <= close, f"{name} after {oracle.t} rounds: {value}"
+
+
+def assert_same_rates(learner: Turncoat, oracle: TurncoatBand) -> None:
+    """Those of the last tell: the learner sets them at the tell that doubles its guess."""
+    state = learner.view()
+    assert error(state.rates, oracle.rates()) <= 1e-14 and error(state.floors, oracle.floors()) <= 1e-14
+    assert error(state.eta, [oracle.master_rate()]) <= 1e-14
+
+
+def play(K: int, rows: Iterable[Row], *, delay: int = 0, every: int = 50, seed: int = 1) -> Turncoat:
+    """Play a game with both."""
+    learner, oracle = Turncoat(K, seed=seed), TurncoatBand(K, RECIPE)
+    for n, one in enumerate(record(learner, rows, delay, seed), 1):
+        tell(learner, oracle, one)
+        if n <= 20 or n % every == 0:
+            assert_close(learner, oracle)
+            assert_same_rates(learner, oracle)
+    assert_close(learner, oracle)
+    return learner
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 10, 65])
+def test_a_whole_game(K: int) -> None:
+    learner = play(K, changing(700, K, 3))
+    assert learner.view().guess[0] == 1024  # it has doubled six times
+    assert learner.view().n_restarts.sum() > 0 or K == 65  # or there were no restarts to compare
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_every_pattern_of_losses(pattern: str) -> None:
+    for K in (1, 2, 5):
+        play(K, PATTERNS[pattern](140, K, 2), delay=3)
+
+
+def test_late_and_shuffled_tells() -> None:
+    play(4, changing(500, 4, 2), delay=60)
+    play(3, PATTERNS["real_valued"](500, 3, 2), delay=10)
+
+
+def test_a_thousand_arms_and_hardly_any_rounds() -> None:
+    play(1000, PATTERNS["real_valued"](40, 1000, 2))
+
+
+def rare_rounds(K: int, n: int, tiny: float, seed: int) -> Iterator[Round]:
+    """Rounds decided elsewhere, every fifth one with hardly any probability."""
+    chance = np.random.default_rng(seed)
+    for t in range(n):
+        q = tiny if t % 5 == 4 else float(chance.uniform(0.1, 1.0))
+        yield Round(int(chance.integers(K)), None, None, None, q, float(chance.choice([0.0, 1.0, chance.random()])))
+
+
+def adopt(learner: Turncoat, oracle: TurncoatBand) -> None:
+    """Let the oracle go on from the learner's numbers, so that each round is compared by itself."""
+    state = learner.view()
+    oracle.p = np.array(state.p, dtype=np.longdouble)
+    oracle.mirrors = list(np.array(mirrors(state), dtype=np.longdouble))
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-12, 1e-30, 1e-300, 5e-324])
+def test_rounds_that_were_hardly_ever_served(tiny: float) -> None:
+    """A charge of x moves trust by exp(-x), and x is known to a relative 1e-15 or so: trust is too, times x.
+
+    At 5e-324 the estimate is infinite: a base that would never have played the arm was charged 0 times that.
+    """
+    for K in (2, 5):
+        learner, oracle = Turncoat(K, seed=1), TurncoatBand(K, RECIPE)
+        compared = 0
+        for one in rare_rounds(K, 200, tiny, seed=K):
+            charges = oracle.master_rate() * oracle.charges(one.a, np.longdouble(one.q), one.loss)
+            below = charges[charges < 0.99 * oracle.master_rate() * LARGEST]  # all others are charged the same
+            loose = 1e-14 * float(below.max(initial=0.0))
+            feed(learner, one)
+            tell(learner, oracle, one)
+            found = errors(learner, oracle)
+            assert found["mirrors"] <= CLOSE and found["indices"] <= CLOSE and found["baselines"] <= CLOSE
+            if loose < 1e-3:
+                assert found["trust"] <= CLOSE + loose
+                compared += 1
+            assert abs(float(state_sum(learner)) - 1.0) <= 1e-12
+            adopt(learner, oracle)
+        assert compared >= 160 if tiny in (1e-30, 1e-12) else compared == 200
+
+
+def state_sum(learner: Turncoat) -> Any:
+    p = learner.view().p
+    assert np.isfinite(p).all() and (p >= learner.view().floors * (1 - 1e-12)).all()
+    return p.sum()
