@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         SwitchingLinear,
         ThompsonSampling,
         TsallisINF,
+        Turncoat,
         Uniform,
         restore,
     )
@@ -78,8 +79,8 @@ _HOME = {
     "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit CBCE ClippedOMD Corral DLinUCB DiscountedThompson "
     "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FixedShare FullInformationLearner GLRklUCB "
     "Hedge KLUCB Learner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
-    "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF UCB1 Uniform "
-    "restore",
+    "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF Turncoat UCB1 "
+    "Uniform restore",
     "play": "play",
     "points": "play_points",
     "race": "Result race told",
@@ -127,6 +128,7 @@ __all__ = [
     "ThompsonSampling",
     "TsallisINF",
     "TuningWarning",
+    "Turncoat",
     "TurncoatError",
     "TurncoatWarning",
     "UCB1",

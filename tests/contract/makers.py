@@ -62,6 +62,7 @@ UNTUNED: list[tuple[str, Maker]] = [  # that take a horizon and do not use it
     ("uniform", tc.Uniform),
     ("tsallis-inf", tc.TsallisINF),
     ("tsallis-inf-rv", partial(tc.TsallisINF, estimator="rv")),
+    ("turncoat", tc.Turncoat),
 ]
 
 ANYTIME: list[tuple[str, Maker]] = [

@@ -39,6 +39,7 @@ from turncoat.learners.stochastic_corral import StochasticCorral
 from turncoat.learners.switching_linear import SwitchingLinear
 from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
+from turncoat.learners.turncoat import Turncoat
 from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
 
@@ -80,6 +81,7 @@ __all__ = [
     "SwitchingLinear",
     "ThompsonSampling",
     "TsallisINF",
+    "Turncoat",
     "UCB1",
     "Uniform",
     "clock_of",

@@ -29,6 +29,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from turncoat._jit import jit
 from turncoat.types import Vector
 
@@ -91,3 +93,16 @@ def evidence(at: Vector, sums: Vector, size: int, least: float) -> float:
             after = min(max(after, 0.0), 1.0)
             least = max(least, s * kl(before, m) + (n - s) * kl(after, m))  # (1)
     return least
+
+
+def chain_damage(at: Vector, sums: Vector, size: float, n: float, total: float) -> str:
+    """What no chain of an arm with n rewards of this total holds; empty if there is nothing. All counts are whole."""
+    if not (2 if n > 0 else 1) <= size <= at.size - 1:
+        return "sizes are not those of its chains"
+    at, sums = at[: int(size)], sums[: int(size)]
+    steps = np.diff(sums)
+    if np.any(np.diff(at) <= 0) or np.any(steps < 0) or np.any(steps > np.diff(at) * (1 + 1e-9)):
+        return "at and split_sums are no sums of rewards"
+    if at[0] != 0 or sums[0] != 0 or at[-1] != n or sums[-1] != total:
+        return "at and split_sums do not run from the first reward to the last"
+    return ""

@@ -50,7 +50,7 @@ from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
 from turncoat.learners.exploration import forcing, turn
 from turncoat.learners.flat import HEAD, clock_of, rng_of
-from turncoat.learners.glr import LOWER, UPPER, evidence, extend
+from turncoat.learners.glr import LOWER, UPPER, chain_damage, evidence, extend
 from turncoat.learners.index import IndexLearner, kl_index, largest
 from turncoat.learners.inputs import parse_between, parse_positive, parse_switches, parse_whole, parse_word
 from turncoat.learners.learner import Facts
@@ -263,16 +263,10 @@ class GLRklUCB(IndexLearner):
             return "what was counted is not whole"
         if np.any(state.sums > n) or np.any(n + state.starts > clock) or state.n_restarts[0] > clock:
             return "more was counted than was told"
-        if np.any(state.sizes < np.where(n > 0, 2, 1)) or np.any(state.sizes > state.at.shape[2] - 1):
-            return "sizes are not those of its chains"
         for i, arm in np.ndindex(2, self.n_arms):
-            corners = slice(0, int(state.sizes[i, arm]))
-            at, sums = state.at[i, arm, corners], state.split_sums[i, arm, corners]
-            steps = np.diff(sums)
-            if np.any(np.diff(at) <= 0) or np.any(steps < 0) or np.any(steps > np.diff(at) * (1 + 1e-9)):
-                return "at and split_sums are no sums of rewards"
-            if at[0] != 0 or sums[0] != 0 or at[-1] != n[arm] or sums[-1] != state.sums[arm]:
-                return "at and split_sums do not run from the first reward to the last"
+            chain = state.at[i, arm], state.split_sums[i, arm], state.sizes[i, arm]
+            if wrong := chain_damage(*chain, n[arm], state.sums[arm]):
+                return wrong
         return super()._damage()
 
     @property

@@ -37,6 +37,7 @@ from turncoat.learners.stochastic_corral import StochasticCorral
 from turncoat.learners.switching_linear import SwitchingLinear
 from turncoat.learners.thompson_sampling import ThompsonSampling
 from turncoat.learners.tsallis_inf import TsallisINF
+from turncoat.learners.turncoat import Turncoat
 from turncoat.learners.ucb1 import UCB1
 from turncoat.learners.uniform import Uniform
 
@@ -44,6 +45,7 @@ from turncoat.learners.uniform import Uniform
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
     for learner in (
+        Turncoat,
         AdaptiveMasterBase,
         MasterBase,
         Corral,

@@ -50,6 +50,7 @@ def make_learner(maker: Maker, size: int, horizon: int, seed: Any, n_switches: i
 
 
 ENTRIES: dict[str, Maker] = {
+    "turncoat": learners.Turncoat,
     "adaptive-master-base, shared": partial(learners.AdaptiveMasterBase, feedback="shared"),
     "adaptive-master-base": learners.AdaptiveMasterBase,
     "master-base, shared": partial(learners.MasterBase, feedback="shared"),

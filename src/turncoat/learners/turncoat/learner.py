@@ -1,4 +1,22 @@
-"""Turncoat, the learner: no horizon, no number of switches, nothing to tune."""
+"""Turncoat, the learner: no horizon, no number of switches, nothing to tune.
+
+Setting: losses in [0, 1], anything; T and S unknown. Rule: H bases of different faiths (recipe.py) all learn from every
+round, and a master trusts each as much as it has earned.
+    draw base h with probability p(h), and its arm: q(k) = sum_h p(h) P_h(k) is served                  (1)
+    d(h) = P_h(a) (loss - b [a in C])/q(a) + b sum over k in C of P_h(k)                                (2)
+    p <- an entropy step with eta d(h), exactly, onto p(h) ≥ floor(h)                                   (3)
+C: the arms that detectors and followers propose, as far as q ≥ eta b. b, the baseline, is a mean of past losses. Both
+are known before the draw, so (2) is unbiased for the loss of base h; and what it subtracts keeps it small.
+    rule.py                (1) to (3)
+    mirrors.py             clipped and signed mirror descent
+    leaders.py             detectors and followers
+
+Guarantee: docs/guarantee.md. Cost per round: O(H + log K); memory O(H K).
+Departures: there is no paper to depart from. Clipped bases are ClippedOMD's, the detectors' test and index are those of
+GLRklUCB with less exploration, followers are a DiscountedUCB; indices are computed anew for few arms a round.
+References: J. Kim, S. Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025, for masters over clipped
+bases; those of glr_kl_ucb.py and discounted_ucb.py.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +28,7 @@ from turncoat._rules import register_learner
 from turncoat.learners.learner import Facts
 from turncoat.learners.turncoat.certificate import Certificate, certify, parse_switches
 from turncoat.learners.turncoat.changing import ChangingLearner
+from turncoat.learners.turncoat.damage import damage
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.leaders import UNTRIED
 from turncoat.learners.turncoat.mirrors import rebuild
@@ -33,9 +52,9 @@ class Turncoat(ChangingLearner):
 
     name = "turncoat"
     facts = Facts(
-        "none",
+        "unused",
         "unknown",
-        "an oracle inequality",
+        "√(SKT) + K√T",
         "log K",
         setting="adversarial",
         when="always, unless you know better",
@@ -72,6 +91,9 @@ class Turncoat(ChangingLearner):
         state.page[2] = 1.0
         state.belief[0] = -1.0
         getattr(set_rates, "py_func", set_rates)(state)  # as plain Python: compiled, it is for kernels alone
+
+    def _damage(self) -> str:
+        return damage(self.view()) or super()._damage()
 
     @property
     def master_probabilities(self) -> Vector:

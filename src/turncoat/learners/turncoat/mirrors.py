@@ -59,6 +59,15 @@ def chance_in_mirrors(weights: Matrix, offset: Vector, n: float, leaf: int, more
         out[i] = (weights[leaf, i] + more * offset[i]) / (weights[1, i] + n * offset[i])
 
 
+@jit
+def chosen_by_mirrors(p: Vector, weights: Matrix, offset: Vector, n: float, leaf: int, more: float) -> float:
+    """The part of an arm's probability that is theirs."""
+    q = 0.0
+    for i in range(N_MIRRORS):
+        q += p[i] * (weights[leaf, i] + more * offset[i]) / (weights[1, i] + n * offset[i])
+    return q
+
+
 @jit_inside
 def draw(state: Any, i: int) -> int:
     """An arm, drawn from base i."""

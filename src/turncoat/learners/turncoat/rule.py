@@ -7,7 +7,7 @@ from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.estimate import LARGEST, importance_weighted
 from turncoat.learners.turncoat.diary import believe, believed, write
 from turncoat.learners.turncoat.leaders import learn
-from turncoat.learners.turncoat.mirrors import chance_in_mirrors, charge_mirrors, draw
+from turncoat.learners.turncoat.mirrors import chance_in_mirrors, charge_mirrors, chosen_by_mirrors, draw
 from turncoat.learners.turncoat.recipe import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import step_dense_floors
@@ -32,8 +32,14 @@ def write_chance(state: TurncoatState, arm: int, out: Vector) -> float:
 
 @jit_inside
 def probability(state: TurncoatState, arm: int) -> float:
-    """q(arm): what is served."""
-    return write_chance(state, arm, state.chance)
+    """q(arm): what is served. It leaves the state alone, its room too."""
+    if state.n_living[0] == 1.0:
+        return 1.0 if state.place[arm] == 0.0 else 0.0  # without rounding
+    alive = 1.0 if state.place[arm] >= 0.0 else 0.0
+    q = chosen_by_mirrors(state.p, state.weights, state.offset, state.n_living[0], state.P + arm, alive)
+    for i in range(N_LEADERS):
+        q += state.p[N_MIRRORS + i] if state.leaders[i] == arm else 0.0
+    return min(q, 1.0)
 
 
 @jit_inside
@@ -44,7 +50,7 @@ def ask(state: TurncoatState) -> tuple[int, float]:
         u -= state.p[h]
         h += 1
     arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw(state, h)
-    return arm, max(write_chance(state, arm, state.chance), SMALLEST_SERVED)
+    return arm, max(probability(state, arm), SMALLEST_SERVED)
 
 
 @jit_inside

@@ -1,0 +1,128 @@
+"""What no Turncoat can have written: a state is checked before compiled code uses its numbers as indices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from turncoat.learners.glr import chain_damage
+from turncoat.learners.saved import are_counts
+from turncoat.learners.turncoat.diary import ENOUGH
+from turncoat.learners.turncoat.mirrors import rebuild
+from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, set_rates
+from turncoat.learners.turncoat.state import CHANGES, PAGES, TurncoatState
+from turncoat.mirror.entropy import LARGEST_TOTAL
+
+SAFE = 1.0 + 1e-9  # for what rounding may add
+SUM_TOLERANCE = 1e-9
+
+
+def damage(state: TurncoatState) -> str:
+    """What is wrong with the numbers of a state, which are finite; empty if nothing is."""
+    looks = (_arms, _rates, _trust, _mirrors, _leaders, _detectors, _followers, _diary)
+    return next((wrong for look in looks if (wrong := look(state))), "")
+
+
+def _arms(state: TurncoatState) -> str:
+    n, living = int(state.n_living[0]), state.living
+    if not are_counts(state.n_living, living) or not 1 <= state.n_living[0] <= state.K or np.any(living >= state.K):
+        return "living holds no arms"
+    place = np.full(state.K, -1.0)
+    place[living[:n].astype(int)] = np.arange(n)
+    if np.count_nonzero(place >= 0) != n or not np.array_equal(place, state.place):
+        return "living and place do not agree"
+    return ""
+
+
+def _rates(state: TurncoatState) -> str:
+    N, t = FIRST_GUESS, int(state.clock[0])
+    while t > N:
+        N *= 2
+    if state.guess[0] != N:
+        return f"guess is not what it is after {t} tells"
+    again = state._replace(eta=np.empty(1), rates=np.empty_like(state.rates), floors=np.empty_like(state.floors))
+    getattr(set_rates, "py_func", set_rates)(again)
+    if not all(
+        np.allclose(getattr(state, name), getattr(again, name), rtol=1e-9) for name in ("eta", "rates", "floors")
+    ):
+        return "eta, rates and floors are not those of its guess"
+    return ""
+
+
+def _trust(state: TurncoatState) -> str:
+    least = np.minimum(state.floors, np.array(PRIOR) / sum(PRIOR))
+    if abs(state.p.sum() - 1.0) > SUM_TOLERANCE or np.any(state.p * SAFE < least):
+        return "p is no distribution above its floors"
+    if state.seen[0] > (state.clock[0] + 0.5) * SAFE or state.seen[1] > SAFE:
+        return "seen holds more than was told"
+    return ""
+
+
+def _mirrors(state: TurncoatState) -> str:
+    again = state.weights.copy()
+    again[0] = 0.0
+    rebuild(again)
+    if not np.array_equal(again, state.weights):
+        return "weights holds sums that are not those of its leaves"
+    leaves = state.weights[state.P :]
+    absent = np.ones(state.P, dtype=bool)
+    absent[: state.K] = state.place < 0
+    if np.any(leaves[absent] != 0.0) or np.any(leaves[~absent, :N_CLIPPED] <= 0.0) or np.any(state.offset[:N_CLIPPED]):
+        return "weights and offset are not those of its arms"
+    if np.any(state.weights[1] + state.offset <= 0.0):
+        return "weights and offset have no total"
+    return ""
+
+
+def _leaders(state: TurncoatState) -> str:
+    for node in range(state.P - 1, 0, -1):
+        if not np.array_equal(state.crowns[node], state.crowns[2 * node : 2 * node + 2].max(axis=0)):
+            return "crowns holds indices that are not the largest of its leaves"
+    if not are_counts(state.leaders) or np.any(state.leaders >= state.K):
+        return "leaders holds no arms"
+    if np.any(state.place[state.leaders.astype(int)] < 0):
+        return "leaders holds arms that are not there"
+    return ""
+
+
+def _detectors(state: TurncoatState) -> str:
+    n, clock = state.counts, state.clock[0]
+    if not are_counts(n, state.starts, state.n_restarts, state.sizes, state.at):
+        return "what was counted is not whole"
+    if np.any(state.sums > n * SAFE) or np.any(n + state.starts > clock) or np.any(state.n_restarts > clock):
+        return "more was counted than was told"
+    for i, arm, side in np.ndindex(*state.sizes.shape):
+        size = float(state.sizes[i, arm, side])
+        total = float(state.sums[i, arm])
+        if wrong := chain_damage(state.at[i, arm, side], state.split_sums[i, arm, side], size, float(n[i, arm]), total):
+            return wrong
+    return ""
+
+
+def _followers(state: TurncoatState) -> str:
+    w, n, total = state.fading.T
+    if (
+        np.any(w < 1.0)
+        or np.any(w > LARGEST_TOTAL)
+        or np.any(n > w * state.clock[0] * SAFE)
+        or np.any(total > n * SAFE)
+    ):
+        return "fading holds more than was told"
+    if np.any(state.samples > n[:, None] * SAFE) or np.any(state.rewards > state.samples * SAFE):
+        return "samples and rewards hold more than was told"
+    return ""
+
+
+def _diary(state: TurncoatState) -> str:
+    clock, vote, beliefs = float(state.clock[0]), state.belief, state.changes
+    if not are_counts(state.page, state.plays, state.n_changes, beliefs[:, [0, 1, 3]], vote[[2, 3]], vote[:1] + 1.0):
+        return "what the diary counts is not whole"
+    page, written, room = state.page
+    if page >= PAGES or written >= room or state.plays.sum() > clock:
+        return "page and plays hold more than was told"
+    if np.any(beliefs[:, 1] >= state.K) or np.any(beliefs[:, [0, 3]] > clock):
+        return "changes holds no arms, or rounds to come"
+    if not -1.0 <= vote[0] < state.K or not 0.0 <= vote[1] <= ENOUGH or not 0.0 <= vote[2] <= clock + 1.0:
+        return "belief holds no arm, or more votes than there were"
+    if not 0.0 <= vote[3] <= min(state.n_changes[0], CHANGES) or state.n_changes[0] > clock:
+        return "belief and n_changes do not agree"
+    return ""

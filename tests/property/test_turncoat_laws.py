@@ -1,0 +1,180 @@
+"""Turncoat under anything it may be told: every number finite, trust above its floors, and states that can be saved."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import turncoat as tc
+from tests.contract.makers import contents
+from turncoat.errors import StateError
+from turncoat.learners.turncoat import recipe
+from turncoat.learners.turncoat.state import PAGES
+from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
+
+
+def check(learner: tc.Turncoat) -> None:
+    """Saving checks everything (damage.py); what comes back is the same learner."""
+    state = learner.view()
+    for name, values in zip(state._fields, state, strict=True):
+        assert name == "rng" or np.isfinite(values).all(), name
+    assert abs(state.p.sum() - 1.0) <= 1e-12
+    assert (state.p >= np.minimum(state.floors, min(recipe.PRIOR) / sum(recipe.PRIOR)) * (1 - 1e-12)).all()
+    served = learner.probabilities()
+    assert (served >= 0.0).all() and abs(served.sum() - 1.0) <= 1e-9
+    again = tc.restore(json.loads(json.dumps(learner.state(), allow_nan=False)))
+    assert contents(again) == contents(learner)
+
+
+def tell_many(learner: tc.Turncoat, rounds: Any) -> None:
+    """Rounds (arm, propensity, loss), below the checks of `observe`."""
+    for arm, q, loss in rounds:
+        assert learner._tell(learner._buffer, int(arm), float(loss), float(q)) > 0
+
+
+losses = st.sampled_from([0.0, 1.0, 0.5, 5e-324, 1.0 - 2.0**-53]) | st.floats(0.0, 1.0)
+propensities = st.sampled_from([1.0, 1e-3, 1e-12, 1e-30, 1e-300, 5e-324]) | st.floats(0.0, 1.0, exclude_min=True)
+
+
+@pytest.mark.jit_off
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 5), st.lists(st.tuples(st.integers(0, 4), propensities, losses), max_size=80))
+def test_whatever_it_observes(K: int, rounds: list[tuple[int, float, float]]) -> None:
+    learner = tc.Turncoat(K, seed=1)
+    for arm, q, loss in rounds:
+        learner.observe(arm % K, loss, q)
+    check(learner)
+
+
+@pytest.mark.parametrize("K", [1, 2, 1000])
+def test_many_rounds_against_the_likeliest_arm(K: int) -> None:
+    """The adversary looks: the arm it would play most costs 1, all others nothing. Then it turns round."""
+    learner = tc.Turncoat(K, seed=1)
+    for t in range(3000 if K < 1000 else 600):
+        decision = learner.ask()
+        top = int(learner.view().leaders[0])
+        learner.tell(decision, loss=float((decision.index == top) != (t % 1000 > 500)))
+    check(learner)
+
+
+@pytest.mark.parametrize("q", [1.0, 0.3, 1e-12, 1e-300, "small by turns"])
+@pytest.mark.parametrize("pattern", ["0", "1", "alternating", "one arm best"])
+def test_a_long_life_of_observing(pattern: str, q: Any) -> None:
+    K, n = 3, 40_000
+    t = np.arange(n)
+    arms = (t // 7) % K
+    told = {"0": 0 * t, "1": 0 * t + 1, "alternating": t % 2, "one arm best": arms != 1}[pattern]
+    served = np.where(t % 3 == 0, 1e-300, 0.5) if q == "small by turns" else np.full(n, q)
+    learner = tc.Turncoat(K, seed=1)
+    tell_many(learner, zip(arms, served, told, strict=True))
+    check(learner)
+    assert learner.view().page[0] < PAGES and learner.n_told == n
+
+
+def test_weights_are_rescaled_before_they_vanish_or_overflow() -> None:
+    """Charging arms in turn makes the totals of all clipped bases fall by odds 1/(KN - 1) at every round."""
+    learner = tc.Turncoat(2, seed=1)
+    state = learner.view()
+    fell, rose = np.zeros(recipe.N_MIRRORS), np.zeros(recipe.N_MIRRORS)
+    for t in range(400):
+        before = state.weights[1] + state.offset
+        tell_many(learner, [(t % 2, 1e-12, 1.0)])
+        fell += state.weights[1] + state.offset > 1e100 * before
+        total = state.weights[1] + state.offset
+        assert ((total > SMALLEST_TOTAL) & (total < LARGEST_TOTAL)).all()
+    for t in range(3000):
+        before = state.weights[1] + state.offset
+        tell_many(learner, [(t % 2, 1e-12, 0.0)])
+        rose += state.weights[1] + state.offset < 1e-100 * before
+    assert (fell[: recipe.N_CLIPPED] > 0).all()
+    assert (rose[recipe.N_CLIPPED :] > 0).all()
+    check(learner)
+
+
+def test_followers_are_rescaled_before_they_overflow() -> None:
+    learner, plain = tc.Turncoat(2, seed=1), tc.Turncoat(2, seed=1)
+    windows = [w for w in recipe.WINDOWS if w < math.inf]
+    shortest = recipe.WINDOWS.index(min(windows))
+    n = int(math.log(LARGEST_TOTAL) / -math.log(1 - 1 / min(windows)))
+    rounds = [(t % 2, 0.5, (t // 2) % 2) for t in range(n + 100)]
+    tell_many(learner, rounds[: n - 100])
+    assert learner.view().fading[shortest, 0] > 1e148
+    tell_many(learner, rounds[n - 100 :])
+    assert learner.view().fading[shortest, 0] < 1e10
+    tell_many(plain, rounds[-20 * int(min(windows)) :])  # as many rounds as it remembers, and no rescaling
+    for name in ("samples", "rewards"):
+        found, expected = (
+            getattr(state, name)[shortest] / state.fading[shortest, 0] for state in (learner.view(), plain.view())
+        )
+        assert found == pytest.approx(expected, rel=1e-6)
+    check(learner)
+
+
+DAMAGE = [
+    ("n_living", 0, 0.0),
+    ("n_living", 0, 4.0),
+    ("living", 0, 1.0),
+    ("living", 1, 7.0),
+    ("place", 0, 2.0),
+    ("place", 0, -1.0),
+    ("guess", 0, 512.0),
+    ("eta", 0, 0.4),
+    ("rates", 1, 0.9),
+    ("floors", 0, 0.2),
+    ("p", 0, 0.9),
+    ("seen", 0, 1e6),
+    ("seen", 1, 1.1),
+    ("weights", (0, 0), 1.0),
+    ("weights", (1, 0), 0.1),
+    ("weights", (5, 0), 0.3),
+    ("weights", (7, 0), 0.3),
+    ("offset", 0, 0.1),
+    ("crowns", (1, 0), 5.0),
+    ("crowns", (5, 0), 9.0),
+    ("leaders", 0, 3.0),
+    ("leaders", 0, 0.5),
+    ("counts", (0, 0), 0.5),
+    ("counts", (0, 0), 500.0),
+    ("sums", (0, 0), 499.0),
+    ("starts", (0, 0), 1e6),
+    ("sizes", (0, 0, 0), 0.0),
+    ("sizes", (0, 1, 1), 35.0),
+    ("at", (0, 0, 0, 1), 1e6),
+    ("split_sums", (0, 0, 1, 1), 1e6),
+    ("n_restarts", 0, 1e6),
+    ("fading", (0, 0), 0.5),
+    ("fading", (0, 0), 1e200),
+    ("fading", (0, 2), 1e6),
+    ("samples", (0, 0), 1e6),
+    ("rewards", (0, 0), 1e6),
+    ("page", 0, float(PAGES)),
+    ("page", 0, 0.5),
+    ("page", 2, 0.0),
+    ("plays", (0, 0), 1e6),
+    ("belief", 0, 3.0),
+    ("belief", 1, 33.0),
+    ("belief", 2, 1e6),
+    ("belief", 3, 65.0),
+    ("belief", 3, -1.0),
+    ("changes", (0, 0), 1e6),
+    ("changes", (0, 1), 3.0),
+    ("changes", (0, 1), 0.5),
+    ("n_changes", 0, 1e6),
+]
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize(("field", "where", "value"), DAMAGE)
+def test_what_it_cannot_have_written_is_not_restored(field: str, where: Any, value: float) -> None:
+    learner = tc.Turncoat(3, seed=1)
+    tell_many(learner, [(t % 3, 0.5, (t % 5) / 4) for t in range(60)])
+    tc.restore(learner.state())
+    getattr(learner.view(), field)[where] = value
+    with pytest.raises(StateError, match="damaged"):
+        tc.restore(learner.state())
