@@ -64,7 +64,7 @@ def titled(spec: dict[str, Any], environment: str) -> dict[str, Any]:
 
 def test_all_figures_are_drawn(specs: Specs) -> None:
     assert list(specs) == [figure.name for figure in FIGURES]
-    assert len(specs) == 9
+    assert len(specs) == 10
 
 
 @pytest.mark.parametrize("name", [figure.name for figure in FIGURES])

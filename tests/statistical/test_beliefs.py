@@ -8,8 +8,8 @@ what is in the diary besides is invented. Measured when this was written:
     stationary/0         0      0         0
     flip/3              60     60         3           104
     flip/10            200    200         6            97
-    piecewise/10       200    181         2            89
-    real/10            200    184         1            49
+    piecewise/10       200    181         2            87
+    real/10            200    184         1            48
 
 (Segments of piecewise and real games are of any length. Of the 35 that were missed 28 last less than 220 rounds.)
 

@@ -42,6 +42,7 @@ class Cell(NamedTuple):
     base_loss: Matrix = np.empty((0, 0))  # (n, H) cumulative expected loss of a master's bases; no rows unless split
     theorem: str = ""  # that bounds the regret of this game, if it was split: see race/theory.py
     n_arms: int = 0  # if it was split
+    believed: Matrix = np.empty((0, 3))  # (m, 3) of a learner that explains itself: since when, arm, how sure
 
 
 class _Track:
@@ -72,7 +73,8 @@ class _Track:
         shares = self.counts[:, arms] / self.t[:, None]
         loss, mean_loss = np.ascontiguousarray(self.sums.T)
         seen = self.candidates, self.trust, self.rho, self.best
-        return Cell(self.t, loss, mean_loss, arms, shares, *seen, seconds)
+        believed = np.array(getattr(self.learner, "believed", np.empty((0, 3))), dtype=np.float64)
+        return Cell(self.t, loss, mean_loss, arms, shares, *seen, seconds, believed=believed)
 
 
 def play_cell(

@@ -29,6 +29,7 @@ _TRACES = {"t": "Int64", "loss": "Float64", "regret": "Float64", "pseudo_regret"
 _FRONTIER = {"S": "Int64", "regret": "Float64"}
 _SHARES = {"t": "Int64", "arm": "Int64", "share": "Float64"}
 _TRUST = {"t": "Int64", "base": "Int64", "candidate": "Float64", "probability": "Float64", "rho": "Float64"}
+_BELIEFS = {"start": "Int64", "arm": "Int64", "sure": "Float64"}
 _TIMES = {"ns_per_round": "Float64"}
 _FINALS = {"horizon": "Int64", "loss": "Float64", "score": "Float64", "regret": "Float64", "ns_per_round": "Float64"}
 _SPLIT = {"t": "Int64", "base": "Int64", "candidate": "Float64", "master_regret": "Float64", "base_regret": "Float64"}
@@ -94,6 +95,10 @@ def _split(cell: Cell, ground: Ground) -> dict[str, Any]:
     }
 
 
+def _beliefs(cell: Cell, ground: Ground) -> dict[str, Any]:
+    return dict(zip(_BELIEFS, cell.believed.T, strict=True))
+
+
 def _times(cell: Cell, ground: Ground) -> dict[str, Any]:
     return {"ns_per_round": cell.seconds / cell.t[-1:] * 1e9}
 
@@ -115,6 +120,7 @@ FRAMES: dict[str, tuple[dict[str, str], Rows]] = {
     "frontier": (_FRONTIER, _frontier),
     "shares": (_SHARES, _shares),
     "trust": (_TRUST, _trust),
+    "beliefs": (_BELIEFS, _beliefs),
     "times": (_TIMES, _times),
     "finals": (_FINALS, _finals),
     "split": (_SPLIT, _split),

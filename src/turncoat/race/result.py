@@ -4,6 +4,7 @@ traces    environment, learner, seed, t, loss, regret, pseudo_regret
 frontier  environment, learner, seed, S, regret            after the last round, for all S of the comparator
 shares    environment, learner, seed, t, arm, share
 trust     environment, learner, seed, t, base, candidate, probability, rho
+beliefs   environment, learner, seed, start, arm, sure     the arm believed best from round start on, until the next
 times     environment, learner, seed, ns_per_round
 growth    environment, learner, seed, horizon, regret      after the last round of games of every horizon
 and of races with split=True, for the paper's masters alone,
@@ -91,6 +92,11 @@ class Result:
     def trust(self) -> pl.DataFrame:
         """How much masters trust each base at every checkpoint."""
         return frame("trust", self._longest())
+
+    @property
+    def beliefs(self) -> pl.DataFrame:
+        """The arms that learners which explain themselves believed best, from when on, and how sure they were."""
+        return frame("beliefs", self._longest())
 
     @property
     def times(self) -> pl.DataFrame:

@@ -17,6 +17,11 @@ MOST_SEGMENTS = 200  # of a planted path that is still drawn
 
 def arms(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
     """The arms that were played in the game of the first seed, and the planted path as a line."""
+    return figure(frames, maps_of(frames, looks), "share of rounds", "arm", looks)
+
+
+def maps_of(frames: Frames, looks: Mapping[str, Look]) -> dict[tuple[str, str], Map]:
+    """The map of each environment and learner."""
     assert frames.shares is not None
     first = frames.shares["seed"].min()
     shares = frames.shares.filter(pl.col("seed") == first)
@@ -32,7 +37,7 @@ def arms(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
             overlay = _steps(path.sort("start"), T)
             for key in [key for key in maps if key[0] == environment]:
                 maps[key] = maps[key]._replace(overlay=overlay)
-    return figure(frames, maps, "share of rounds", "arm", looks)
+    return maps
 
 
 def map_of(one: pl.DataFrame) -> Map:

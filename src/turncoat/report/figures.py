@@ -10,6 +10,7 @@ import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from turncoat.report.arms import arms
+from turncoat.report.beliefs import beliefs
 from turncoat.report.frames import Frames
 from turncoat.report.frontier import frontier
 from turncoat.report.growth import growth
@@ -90,6 +91,15 @@ FIGURES = (
         "path, so a good learner is dark under it soon after every step.",
         "shares",
         arms,
+    ),
+    Figure(
+        "beliefs",
+        "What the learners believed",
+        "The same game, of learners that explain themselves. A triangle is a switch that the learner believes "
+        "happened, on the arm it takes for the best from then on, dated to the first doubts about the one before. A "
+        "good learner's triangles stand at the steps of the orange line, and nowhere else.",
+        "beliefs",
+        beliefs,
     ),
     Figure(
         "trust",

@@ -9,6 +9,7 @@
     shares       environment, learner, seed, t, arm, share (of the rounds up to t)
     planted      environment, seed, start, arm: the planted path from round `start` on, until the next start
     trust        environment, learner, seed, t, base, candidate, probability, rho
+    beliefs      environment, learner, seed, start, arm, sure: the arm believed best from round `start` on
     split        environment, learner, seed, t, base, candidate, master_regret, base_regret
     bounds       environment, learner, seed, theorem, candidate, bound, master_bound, base_bound
     times        environment, learner, seed, ns_per_round
@@ -41,6 +42,7 @@ COLUMNS = {
     "shares": "environment learner seed t arm share",
     "planted": "environment seed start arm",
     "trust": "environment learner seed t base candidate probability rho",
+    "beliefs": "environment learner seed start arm sure",
     "split": "environment learner seed t base candidate master_regret base_regret",
     "bounds": "environment learner seed theorem candidate bound master_bound base_bound",
     "times": "environment learner seed ns_per_round",
@@ -60,6 +62,7 @@ class Frames:
     shares: pl.DataFrame | None = None
     planted: pl.DataFrame | None = None
     trust: pl.DataFrame | None = None
+    beliefs: pl.DataFrame | None = None
     split: pl.DataFrame | None = None
     bounds: pl.DataFrame | None = None
     times: pl.DataFrame | None = None

@@ -15,7 +15,7 @@ from turncoat.race import BANDIT, FRONT, in_leagues
 from turncoat.report.frames import Frames
 
 BY_GAME = ("traces", "frontier", "growth")  # frames of lines: each game has its own front
-BY_LEARNER = ("leaderboard", "overall", "times", "shares", "trust", "split")  # the same learners in every game
+BY_LEARNER = ("leaderboard", "overall", "times", "shares", "trust", "beliefs", "split")  # the same in every game
 MOST_LINES = 400  # learners × games that a page still draws all of
 YARDSTICK = "uniform"  # drawn in every game that it races in
 
@@ -57,7 +57,7 @@ def with_everyone(frames: Frames) -> Frames:
     """The same race as far as a page can draw all of it: of a large one, no lines and no maps."""
     if len(frames.learners()) * len(frames.environments()) <= MOST_LINES:
         return frames
-    return replace(frames, traces=None, frontier=None, growth=None, shares=None, trust=None, split=None)
+    return replace(frames, traces=None, frontier=None, growth=None, shares=None, trust=None, beliefs=None, split=None)
 
 
 def remarks(frames: Frames) -> Mapping[str, str]:

@@ -23,6 +23,7 @@ DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (14, 4))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 PLANTED = COLOURS[1]  # the planted path, on top of a map
+BELIEVED, EDGE = "white", "#1f1f1f"  # the switches that a learner believes in
 EMPTY, FULL = "#f2f2f2", "#08306b"  # a share of 0 and of 1
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from turncoat.report.axes import SHORT, Axis
 from turncoat.report.frames import Frames
-from turncoat.report.looks import EMPTY, FULL, PLANTED, Look
+from turncoat.report.looks import BELIEVED, EDGE, EMPTY, FULL, PLANTED, Look
 from turncoat.report.panel import Panel, blank, faded, in_columns
 from turncoat.types import Matrix
 
@@ -23,12 +23,21 @@ WIDTH, HEIGHT = 190, 66
 SHADE = 0.025  # values are rounded to multiples of it: finer shades cannot be seen
 
 
+class Mark(NamedTuple):
+    """A mark on a map, and what it says when pointed at."""
+
+    x: float
+    y: float
+    text: str
+
+
 class Map(NamedTuple):
     """One map: what is in its cells, the words on its side, and where lines go over it."""
 
     cells: Matrix  # (rows, bins), between 0 and 1
     labels: list[str]  # of the rows, from the bottom
     overlay: list[dict[str, float]]  # from x to x2 at height y
+    marks: Sequence[Mark] = ()
 
 
 NOTHING = Map(np.zeros((1, N_BINS)), [""], [])
@@ -109,11 +118,22 @@ def _map(drawn: Map, grid: Grid, place: Place) -> Panel:
     if drawn.overlay:
         line = alt.Chart(pl.DataFrame(drawn.overlay)).mark_rule(strokeWidth=2, color=PLANTED)
         layers.append(line.encode(x=x, x2="x2:Q", y=y))
+    if drawn.marks:
+        layers.append(_marked(drawn.marks, x, y))
     if place.right:
         layers += _name(place.learner, grid.looks)
     title = alt.TitleParams(place.environment if place.top else "", offset=6, frame="group")
     background = alt.ViewBackground(fill=EMPTY)
     return alt.layer(*layers, view=background).properties(width=WIDTH, height=HEIGHT, title=title)
+
+
+def _marked(marks: Sequence[Mark], x: alt.X, y: alt.Y) -> alt.Chart:
+    rows = pl.DataFrame(marks, ["x", "y", "text"], orient="row")
+    chart = alt.Chart(rows).mark_point(
+        shape="triangle-right", size=44, fill=BELIEVED, stroke=EDGE, strokeWidth=1, opacity=1
+    )
+    marked: alt.Chart = chart.encode(x=x, y=y, tooltip=alt.Tooltip("text:N", title="believed"))
+    return marked
 
 
 def _side(labels: list[str], title: str | None) -> alt.Y:

@@ -17,9 +17,10 @@ def frames_of(result: Result, title: str = "A race of bandits") -> Frames:
         traces=result.traces,
         frontier=result.frontier,
         growth=result.growth,
-        shares=_shares(result),
+        shares=_first(result, "shares"),
         planted=_planted(result),
         trust=result.trust,
+        beliefs=_first(result, "beliefs"),
         split=result.split,
         bounds=result.bounds,
         times=result.times,
@@ -42,11 +43,11 @@ def _games(result: Result) -> pl.DataFrame:
     return pl.DataFrame(rows, {**columns, "oblivious": pl.Boolean, "description": pl.String}, orient="row")
 
 
-def _shares(result: Result) -> pl.DataFrame:
-    """The shares of the first seed, which alone are drawn: those of all would fill the memory in a large race."""
+def _first(result: Result, name: str) -> pl.DataFrame:
+    """A frame of the first seed, which alone is drawn: that of all would fill the memory in a large race."""
     longest = {at: both for at, both in result.finished().items() if at.horizon == result.names.horizon}
     first = min((at.seed for at in longest), default=0)
-    return frame("shares", {at: both for at, both in longest.items() if at.seed == first})
+    return frame(name, {at: both for at, both in longest.items() if at.seed == first})
 
 
 def _planted(result: Result) -> pl.DataFrame:
