@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from turncoat._jit import jit
 from turncoat.learners.turncoat import Turncoat, recipe
 from turncoat.learners.turncoat.diary import ENOUGH, HASTY, believe, write
 from turncoat.learners.turncoat.state import CHANGES, PAGES
@@ -26,12 +27,22 @@ def game(learner: Turncoat, best: list[str], rounds: int) -> None:
             learner.tell(decision, loss=float(decision.arm != arm))
 
 
-def vote(learner: Turncoat, top: int, rounds: int, q: float = 1.0) -> None:
-    """The diary alone: an arm is the likeliest for some rounds."""
-    state: Any = learner.view()
+@jit
+def vote_often(state: Any, top: int, rounds: int, q: float) -> None:
     for _ in range(rounds):
         believe(state, top, q, q)
         state.clock[0] += 1
+
+
+@jit
+def write_in_turn(state: Any, rounds: int) -> None:
+    for t in range(rounds):
+        write(state, t % state.K)
+
+
+def vote(learner: Turncoat, top: int, rounds: int, q: float = 1.0) -> None:
+    """The diary alone: an arm is the likeliest for some rounds."""
+    vote_often(learner.view(), top, rounds, q)
 
 
 # -- a game ---------------------------------------------------------------------------------------------------------
@@ -266,9 +277,7 @@ def test_an_arm_that_is_alone_is_believed_in() -> None:
 @pytest.mark.parametrize("rounds", [1, 63, 64, 65, 128, 129, 10_000])
 def test_the_diary_keeps_every_round_in_few_pages(rounds: int) -> None:
     learner = Turncoat(3)
-    state: Any = learner.view()
-    for t in range(rounds):
-        write(state, t % 3)
+    write_in_turn(learner.view(), rounds)
     pages = learner.explain().pages
     assert 0 < len(pages) <= PAGES
     assert (pages[0].first, pages[-1].last) == (0, rounds)
