@@ -25,6 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from turncoat._rules import register_learner
+from turncoat.errors import OptionError
 from turncoat.learners.learner import Facts
 from turncoat.learners.turncoat.certificate import Certificate, certify, parse_switches
 from turncoat.learners.turncoat.changing import ChangingLearner
@@ -47,7 +48,7 @@ class Turncoat(ChangingLearner):
 
     `arms`: a count, or distinct labels. `horizon`: not needed, and not used. `seed`: one seed, one run. `loss_range`:
     the lowest and highest loss that can be told, or "adaptive": then losses of any size can, and it finds the range by
-    itself, at a price (docs/production.md).
+    itself, without a guarantee (docs/production.md).
     """
 
     name = "turncoat"
@@ -112,6 +113,8 @@ class Turncoat(ChangingLearner):
     def certificate(self, n_switches: int) -> Certificate:
         """What its guarantee comes to after the fact: estimates a bound on its expected regret against S switches."""
         S = parse_switches(n_switches)
+        if self._adapts:
+            raise OptionError("loss_range is 'adaptive', which has no guarantee; accepted is a range that was given")
         return certify(self.view(), type(self)(self.n_arms).view(), S, self._high - self._low)
 
     def __str__(self) -> str:
