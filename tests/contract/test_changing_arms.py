@@ -211,12 +211,13 @@ def test_a_late_tell_of_a_retired_arm_counts_and_teaches_nothing_else() -> None:
     while kept.arm != "red":
         kept = learner.ask(allowed=["blue", "red"])
     learner.retire_arm("blue")
+    diary = ("page", "plays", "trust")  # holds all rounds told
     for decision in (plain, among):
         before, state = learner.probabilities(), {k: np.copy(v) for k, v in learner.view()._asdict().items()}
         learner.tell(decision, 1.0)
         assert np.array_equal(learner.probabilities(), before)
         changed = {k for k, v in learner.view()._asdict().items() if not np.array_equal(v, state[k])}
-        assert changed <= {"clock", "seen", "chance"} and learner.view().clock[0] == state["clock"][0] + 1
+        assert changed <= {"clock", "seen", "chance", *diary} and learner.view().clock[0] == state["clock"][0] + 1
     before = rows(learner)
     learner.tell(kept, 1.0)  # nobody else of its set is left: nothing to compare it with
     assert np.array_equal(rows(learner), before)
@@ -328,3 +329,44 @@ def test_a_saved_learner_knows_who_came_and_went() -> None:
     losses = np.random.default_rng(4).random((100, 7))
     assert np.array_equal(tc.play(copied, losses), tc.play(learner, losses))
     assert same(copied, learner)
+
+
+# -- what it says of itself -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.jit_off
+def test_the_certificate_says_what_it_does_not_cover() -> None:
+    learner = started(n_rounds=0)
+
+    def play(n_rounds: int, **words: Any) -> int:
+        for t in range(n_rounds):
+            learner.tell(learner.ask(**words), t % 3 / 2)
+        return learner.certificate(0).n_uncovered
+
+    assert play(30) == 0
+    assert play(10, allowed=["red", "grey"]) == 10
+    assert play(5, allowed=learner.arms) == 10
+    learner.retire_arm("grey")
+    assert play(5) == 45
+    learner.add_arm("pink")
+    assert play(5) == 50
+    assert play(5, allowed=learner.living) == 50
+
+
+@pytest.mark.jit_off
+def test_it_explains_itself_whoever_comes_and_goes() -> None:
+    for loss_range in ((0.0, 1.0), "adaptive"):
+        learner = started(n_rounds=0, loss_range=loss_range)
+        for n_rounds in (0, 1, 150):
+            for _ in range(n_rounds):
+                decision = learner.ask(allowed=["red", "blue"])
+                learner.tell(decision, 0.75 if decision.arm == "red" else 0.0)
+            assert json.loads(json.dumps(learner.explain().to_dict(), allow_nan=False))["rounds"] == learner.n_told
+            assert str(learner)
+        assert learner.explain().best == "blue"  # of those that are there: nobody knows the others
+        learner.retire_arm("blue")
+        learner.add_arm("pink")
+        said = learner.explain()
+        assert (said.best, said.retired, len(said.arms)) == (None, ("blue",), 5)
+        assert said.likeliest == "pink"
+        assert "blue" in str(said)

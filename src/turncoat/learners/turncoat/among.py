@@ -6,7 +6,7 @@ P_h(a)/P_h(A), a detector or follower to the arm of its largest index in A. What
 The tell is that of rule.py inside A. The master charges base h by P_h(·|A), with the baseline on the leaders in A. A
 mirror-descent base makes its step on P_h(·|A), floor and share being those of |A| arms; then A gets its old mass P_h(A)
 back. So arms outside A keep their probability under every such base: an arm gains nothing by being away, and loses
-nothing. Detectors and followers get the sample, as ever.
+nothing. Detectors and followers get the sample, as ever, and the diary believes in the best of those that are there.
 
 With A = all arms this is rule.py, up to rounding.
 
@@ -26,10 +26,11 @@ import math
 
 from turncoat._jit import borrow, jit, jit_inside
 from turncoat.learners.draw import SMALLEST_SERVED
+from turncoat.learners.turncoat.diary import believe, believed
 from turncoat.learners.turncoat.leaders import lead
 from turncoat.learners.turncoat.mirrors import fold, rebuild
 from turncoat.learners.turncoat.recipe import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
-from turncoat.learners.turncoat.rule import begin, finish, is_seen, look_around, move_trust
+from turncoat.learners.turncoat.rule import begin, finish, is_seen, move_trust
 from turncoat.learners.turncoat.state import TurncoatState, view
 from turncoat.rng import uniform
 from turncoat.types import Ints, Vector
@@ -68,8 +69,9 @@ def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> 
     """Learn the loss of an arm that was chosen among others. `among`: those that are still there."""
     state, among = view(borrow(buffer)), borrow(among)
     b = begin(state)
+    if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
+        look_among(state, among, arm)
     if among.size > 1 and state.place[arm] >= 0.0:
-        look_around(state, arm)
         step_master_among(state, among, arm, q, loss, b)
         charge_mirrors_among(state, among, arm, q, loss, b)
     finish(state, arm, loss)
@@ -121,6 +123,23 @@ def draw_among(state: TurncoatState, i: int, among: Ints) -> int:
 
 
 @jit_inside
+def look_among(state: TurncoatState, among: Ints, arm: int) -> None:
+    """Which arm is the likeliest, of those that are there? Untried ones that are away would win for ever."""
+    restrict(state, among)
+    top, most = arm, write_chance_among(state, arm)
+    for i in range(N_LEADERS):
+        q = write_chance_among(state, int(state.leaders[i]))
+        if q > most:
+            top, most = int(state.leaders[i]), q
+    best, q_best = believed(state), 0.0
+    for j in range(among.size):
+        if among[j] == best:
+            q_best = write_chance_among(state, best)
+    believe(state, top, most, q_best)
+    lead(state)
+
+
+@jit_inside
 def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, loss: float, b: float) -> None:
     """The master's step of rule.py, inside A."""
     restrict(state, among)
@@ -136,7 +155,8 @@ def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, los
         own = baseline if k == arm else own
         for h in range(N_BASES):
             state.covered[h] += baseline * state.chance[h]
-    move_trust(state, q, write_chance_among(state, arm), loss, own)
+    q_now = write_chance_among(state, arm)
+    move_trust(state, q, q_now if among.size == state.n_living[0] else 0.0, loss, own)  # 0: not covered
     lead(state)
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from turncoat._jit import borrow, jit
+from turncoat._jit import borrow, jit, jit_inside
 from turncoat.learners.flat import HEAD
 from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown, lead, refresh, start_again
 from turncoat.learners.turncoat.mirrors import rebuild, rescale
 from turncoat.learners.turncoat.recipe import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
-from turncoat.learners.turncoat.state import buffer_size, view
+from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
 from turncoat.types import Vector
 
 TREES = ("weights", "crowns")  # whose leaves stand from row P on
@@ -43,6 +43,7 @@ def retire(buffer: Vector, arm: int) -> None:
     crown(state.crowns, leaf >> 1)
     lead(state)
     set_rates(state)
+    uncover(state)
 
 
 def grown(buffer: Vector) -> Vector:
@@ -84,6 +85,13 @@ def enter(buffer: Vector) -> None:
         refresh(state, arm)
     lead(state)
     set_rates(state)
+    uncover(state)
+
+
+@jit_inside
+def uncover(state: TurncoatState) -> None:
+    """The certificate covers no tell from before arms changed."""
+    state.spent[state.spent.size - 1] = float(state.clock[0])
 
 
 def gone(state: Any) -> set[int]:

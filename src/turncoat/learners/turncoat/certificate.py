@@ -34,7 +34,7 @@ class Certificate(NamedTuple):
     switches: float  # (S + 1) (1 - 1/N) ln(KN)/xi_T - ((1 - 1/N_1) ln(KN) - ln K)/xi_1
     base_variance: float  # V_j
     correction: float  # - W_j: so that the least of all bases may be taken
-    n_uncovered: int  # tells that the theorem does not cover: late, observed, or among some arms only
+    n_uncovered: int  # tells that the theorem does not cover: late, among some arms only, or before arms changed
 
     @property
     def total(self) -> float:

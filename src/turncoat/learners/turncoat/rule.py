@@ -92,7 +92,7 @@ def finish(state: TurncoatState, arm: int, loss: float) -> None:
 
 @jit_inside
 def look_around(state: TurncoatState, arm: int) -> None:
-    """Which arm is the likeliest, of the leaders and this one? Of all arms, also of those that are away now."""
+    """Which arm is the likeliest, of the leaders and this one?"""
     top, most = arm, write_chance(state, arm, state.chance)
     for i in range(N_LEADERS):
         q = write_chance(state, int(state.leaders[i]), state.chance)
