@@ -43,29 +43,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from turncoat import paper
 from turncoat._jit import jit_rule
+from turncoat.learners.barrier_keeper import BarrierKeeper, marginal, step_master
 from turncoat.learners.clipped_omd import ClippedOMD
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.herd import ask_base, fresh_of, row_of, tell_base, view_herd
-from turncoat.learners.inputs import parse_positive
-from turncoat.learners.keeper import SIZES, Choice, Keeper, marginal, register_keeper
+from turncoat.learners.keeper import SIZES, Choice, register_keeper
 from turncoat.learners.learner import Facts
 from turncoat.learners.master import pick
-from turncoat.mirror.log_barrier import step_one_hot
 from turncoat.rng import N_WORDS, uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 STABILITIES = ("none", "half", "kept")  # as numbers: 0, 1, 2
-MOST_RATE = 1.0
-
-
-def master_rate(T: int, K: int, M: int) -> float:
-    """eta = sqrt(M/(KT)): what balances the bound for bases whose regret is of order sqrt(KT)."""
-    return min(math.sqrt(M / (K * paper.rounds(T))), MOST_RATE)
 
 
 def grid(T: int) -> list[int]:
@@ -120,13 +111,13 @@ def ask(state: CorralState) -> Choice:
     """Draw a base, then ask it."""
     i = pick(state.served, uniform(state.rng))  # (1)
     arm, p_arm = ask_base(state.herd, i, state.rng)
-    return arm, i, state.served[i], p_arm
+    return arm, i, state.served[i], p_arm, 0.0
 
 
 @jit_rule
 def tell(state: CorralState, choice: Choice, loss: float) -> None:
     """Learn the loss of an earlier choice."""
-    arm, i, p_i, p_arm = choice
+    arm, i, p_i, p_arm, _ = choice
     state.clock[0] += 1
     estimate = importance_weighted(loss, p_i)
     for j in range(state.p.size):
@@ -149,20 +140,6 @@ def feed(state: Any, i: int, estimate: float) -> float:
 
 
 @jit_rule
-def step_master(state: Any, i: int, estimate: float) -> bool:
-    """(3), and (4) for base i, for all others rose. Did its rho grow?"""
-    M = state.p.size
-    step_one_hot(state.p, i, estimate, state.eta, 0.0)  # (3)
-    for j in range(M):
-        state.served[j] = min((1.0 - state.g) * state.p[j] + state.g / M, 1.0)  # (1)
-    if state.served[i] * state.rho[i] >= 1.0:
-        return False
-    state.rho[i] = 2.0 / state.served[i]  # (4)
-    state.eta[i] *= state.beta
-    return True
-
-
-@jit_rule
 def restart(herd: Any, i: int) -> None:
     """Base i as it began. The random numbers are the keeper's, and go on."""
     row, fresh = row_of(herd, i), fresh_of(herd, i)
@@ -173,7 +150,7 @@ def restart(herd: Any, i: int) -> None:
 register_keeper(CorralState, view=view, ask=ask, tell=tell, probability=marginal)
 
 
-class Corral(Keeper):
+class Corral(BarrierKeeper):
     """Corral: a master over learners of any kinds, which competes with the best of them.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
@@ -208,15 +185,9 @@ class Corral(Keeper):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, bases)
         K, T, M = self.n_arms, int(self.horizon or 1), len(self._fresh)
-        eta = master_rate(T, K, M) if rate is None else parse_positive("rate", rate, MOST_RATE)
         stable = [STABILITIES.index(base.stability) for base in self._fresh]
         numbers = [1.0 / paper.rounds(T), paper.growth_2(T), *stable]
-        self._start_keeper(numbers, n_more=4 * M + K + N_WORDS, eta=eta)
+        self._start_master(numbers, 4 * M + K + N_WORDS, T, rate)
 
     def _default_bases(self) -> Any:
         return [partial(ClippedOMD, n_switches=S) for S in grid(int(self.horizon or 1))]
-
-    @property
-    def rho(self) -> Vector:
-        """The largest weight that each base's losses can have had (M,)."""
-        return np.array(self.view().rho)

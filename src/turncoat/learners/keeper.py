@@ -3,9 +3,8 @@
 Its rule is written as every learner's, over a NamedTuple with the fields below beside its own, and is made known by
 `register_keeper`. What its buffer holds depends on the kinds of its bases, so `view(Kinds, buffer)` is given them too.
 
-    K        the number of arms                 p, served   what the master's step acts on, and what is drawn from
-    ways     base numbers run below this        eta, rho    the master's rates and thresholds
-    room     K zeros (`probability_of`)         herd        the bases
+    K        the number of arms                 p           what the master's step acts on, a distribution over bases
+    ways     base numbers run below this        herd        the bases
     dice     random words that only tells move: what is learned must not depend on how often was asked
 
 Numbers first in the buffer: K, M, the number of blocks B, then n and size of every block, then the keeper's own.
@@ -23,7 +22,7 @@ from turncoat._rules import ask, probability_of, register_learner, tell, write_p
 from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.estimate import is_probability
 from turncoat.learners.flat import HEAD, Flat, Served
-from turncoat.learners.herd import blocks_of, chance_of, kinds_of, row_of
+from turncoat.learners.herd import blocks_of, kinds_of, row_of
 from turncoat.learners.learner import Learner
 from turncoat.learners.recruits import recruit, written
 from turncoat.learners.saved import problem
@@ -32,7 +31,8 @@ from turncoat.types import Label, Matrix, Seed, Vector
 
 SIZES = HEAD + 3  # where n and size of the blocks begin
 
-Choice: TypeAlias = tuple[int, int, float, float]  # (arm, base, p(base), p_base(arm))
+# (arm, base, p(base), p_base(arm), q(arm)); q is 0 where the rule never looks at the marginal
+Choice: TypeAlias = tuple[int, int, float, float, float]
 
 _VIEWS: dict[type, Callable[..., Any]] = {}
 _JITTED: dict[type, Callable[..., Any]] = {}
@@ -62,25 +62,15 @@ def _overload_view_keeper(State: Any, Kinds: Any, buffer: Any) -> Any:
     return lambda State, Kinds, buffer: kernel(Kinds, buffer)
 
 
-@jit_rule
-def marginal(state: Any, arm: int) -> float:
-    """q(arm): what a user is served, whichever base decides."""
-    if state.K == 1:
-        return 1.0
-    q = 0.0
-    for j in range(state.served.size):
-        q += state.served[j] * chance_of(state.herd, j, arm, state.room)
-    return min(q, 1.0)  # rounding must not serve more than certainty
-
-
 def flat_keeper(State: Any, Kinds: Any) -> Flat:
     """The kernels of a keeper on its buffer; beside index and marginal, the base, p(base) and p_base(index)."""
 
     @jit
     def ask_flat(buffer: Vector) -> Served:
         state = view_keeper(State, Kinds, borrow(buffer))
-        arm, j, p_j, p_arm = ask(state)
-        return arm, max(probability_of(state, arm, state.room), SMALLEST_SERVED), j, p_j, p_arm
+        arm, j, p_j, p_arm, _ = ask(state)
+        q = probability_of(state, arm, buffer)  # keepers say it arm by arm, and need no room
+        return arm, max(q, SMALLEST_SERVED), j, p_j, p_arm
 
     @jit
     def tell_flat(buffer: Vector, index: int, loss: float, q: float, j: int, p_j: float, p_arm: float) -> int:
@@ -88,7 +78,7 @@ def flat_keeper(State: Any, Kinds: Any) -> Flat:
         inside = 0 <= index < buffer[HEAD] and 0 <= j < state.ways
         if not (inside and is_probability(p_j) and is_probability(p_arm) and is_probability(q)):
             return -1
-        tell(state, (index, j, p_j, p_arm), loss)
+        tell(state, (index, j, p_j, p_arm, q), loss)
         return int(state.clock[0])
 
     @jit
@@ -105,7 +95,6 @@ class Keeper(Learner):
     """A learner that chooses among learners of any kinds. Made by its subclasses only."""
 
     keeper_type: ClassVar[type]  # the NamedTuple of its state, given to register_keeper
-    _rate: float  # the master's first one
     _has_bases = True
     _says_propensity = True
     _is_plain = False
@@ -118,9 +107,11 @@ class Keeper(Learner):
         loss_range: Sequence[float],
         bases: Any,
         copies: int = 1,
+        *,
+        needed_by: str | None,
     ) -> None:
         # `copies`: how many rows of the herd a base has; the first of them is the base itself
-        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
+        super().__init__(arms, horizon, seed, loss_range, needed_by=needed_by)
         self._fresh = recruit(self._default_bases() if bases is None else bases, self._labels, self.horizon)
         for base in self._fresh:
             base._buffer[:N_WORDS] = 0.0  # it draws from its keeper's stream
@@ -131,9 +122,8 @@ class Keeper(Learner):
         """The bases where none are given."""
         raise NotImplementedError
 
-    def _start_keeper(self, numbers: Sequence[float], n_more: int, eta: float) -> None:
-        """Lay out the buffer, with `n_more` zeros before the bases, and begin: all M alike, at this rate."""
-        self._rate, M = eta, len(self._fresh)
+    def _start_keeper(self, numbers: Sequence[float], n_more: int) -> Any:
+        """Lay out the buffer, with `n_more` zeros before the bases; the view, where the master is still to be set."""
         rows = [base for base in self._fresh for _ in range(self._copies)]
         blocks = blocks_of([(base.state_type, base._buffer.size) for base in rows])
         self._kinds = kinds_of([state for state, _, _ in blocks])
@@ -143,13 +133,11 @@ class Keeper(Learner):
         self._ask, self._tell, self._probabilities = _FLAT[key]
         sizes = [number for _, n, size in blocks for number in (n, size)]
         n_words = sum(2 * n * size for _, n, size in blocks)
-        self.start([self.n_arms, M, len(blocks), *sizes, *numbers], n_more=n_more + n_words)
+        self.start([self.n_arms, len(self._fresh), len(blocks), *sizes, *numbers], n_more=n_more + n_words)
         self._fill(rows, blocks, self._buffer.size - n_words)
         state = self.view()
         state.dice[:] = seed_words(np.random.SeedSequence([int(word) for word in self._words]))
-        state.p[:] = state.served[:] = 1.0 / M
-        state.eta[:] = eta
-        state.rho[:] = 2.0 * M
+        return state
 
     def _fill(self, rows: list[Learner], blocks: list[tuple[type, int, int]], at: int) -> None:
         """Write the bases where the herd will look for them, and count among the constants what never changes there."""
@@ -174,14 +162,8 @@ class Keeper(Learner):
         state = self.view()
         if not state.dice.any():
             return "dice are all zero"
-        if not abs(state.p.sum() - 1.0) <= 1e-6 or min(state.served.min(), state.eta.min()) <= 0.0:
-            return "p does not sum to 1, or served or eta holds a value that is not above 0"
-        first = 2.0 * len(self._fresh)
-        if state.rho.min() < first or state.rho.max() > first / state.g * (1.0 + 1e-6):
-            return "rho holds a value that no probability leads to"
-        doublings = np.log2(state.rho / first)  # each time rho grows, it doubles at least
-        if np.any(state.eta > self._rate * state.beta ** (doublings + 1e-6)):
-            return "eta grew more often than rho"
+        if not abs(state.p.sum() - 1.0) <= 1e-6:
+            return "p does not sum to 1"
         for j, base in enumerate(self._fresh):
             for row in range(j * self._copies, (j + 1) * self._copies):
                 if wrong := damage_of(base, row_of(state.herd, row).view(np.float64)):
@@ -194,16 +176,6 @@ class Keeper(Learner):
         return [written(base) for base in self._fresh]
 
     @property
-    def rate(self) -> float:
-        """The master's first learning rate, eta."""
-        return self._rate
-
-    @property
-    def master_probabilities(self) -> Vector:
-        """How much each base is trusted: the distribution the next base is drawn from (M,)."""
-        return np.array(self.view().served)
-
-    @property
     def base_probabilities(self) -> Matrix:
         """Each base's distribution over the arms (M, K)."""
         herd = self.view().herd
@@ -211,11 +183,6 @@ class Keeper(Learner):
         for j, base in enumerate(self._fresh):
             type(base)._probabilities(row_of(herd, j * self._copies).view(np.float64), shown[j])
         return shown
-
-    @property
-    def master_rates(self) -> Vector:
-        """The master's learning rate for each base, eta (M,)."""
-        return np.array(self.view().eta)
 
 
 def damage_of(base: Learner, row: Vector) -> str:

@@ -42,12 +42,12 @@ from typing import Any, NamedTuple
 
 from turncoat import paper
 from turncoat._jit import jit_rule
-from turncoat.learners.corral import MOST_RATE, master_rate, step_master
+from turncoat.learners.barrier_keeper import BarrierKeeper, step_master
 from turncoat.learners.estimate import importance_weighted
 from turncoat.learners.flat import HEAD, clock_of, rng_of
 from turncoat.learners.herd import ask_base, chance_of, row_of, tell_base, view_herd
-from turncoat.learners.inputs import parse_positive, parse_whole
-from turncoat.learners.keeper import SIZES, Choice, Keeper, register_keeper
+from turncoat.learners.inputs import parse_whole
+from turncoat.learners.keeper import SIZES, Choice, register_keeper
 from turncoat.learners.learner import Facts
 from turncoat.learners.master import pick
 from turncoat.learners.saved import are_counts
@@ -123,18 +123,18 @@ def ask(state: StochasticCorralState) -> Choice:
     if state.paired[0] == 0.0:
         i = pick(state.served, uniform(state.rng))
         arm, p_arm = ask_base(state.herd, i * rows, state.rng)  # (1)
-        return arm, i, state.served[i], p_arm
+        return arm, i, state.served[i], p_arm, 0.0
     i = int(state.paired[0]) - 1
     n = n_kept(state, i)
     snapshot = 1 + min(int(uniform(state.rng) * n), n - 1)
     arm, p_arm = ask_base(state.herd, i * rows + snapshot, state.rng)  # (2)
-    return arm, state.p.size + i, state.paired[1], p_arm
+    return arm, state.p.size + i, state.paired[1], p_arm, 0.0
 
 
 @jit_rule
 def tell(state: StochasticCorralState, choice: Choice, loss: float) -> None:
     """Learn the loss of an earlier choice."""
-    arm, j, p_j, p_arm = choice
+    arm, j, p_j, p_arm, _ = choice
     state.clock[0] += 1
     M = state.p.size
     if j < M:
@@ -180,7 +180,7 @@ def marginal(state: StochasticCorralState, arm: int) -> float:
 register_keeper(StochasticCorralState, view=view, ask=ask, tell=tell, probability=marginal)
 
 
-class StochasticCorral(Keeper):
+class StochasticCorral(BarrierKeeper):
     """Stochastic Corral: a master over stochastic learners, for losses whose means stay the same.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
@@ -217,9 +217,8 @@ class StochasticCorral(Keeper):
         self._n_snapshots = parse_whole("n_snapshots", n_snapshots, 1, MOST_SNAPSHOTS)
         super().__init__(arms, horizon, seed, loss_range, bases, copies=1 + self._n_snapshots)
         K, T, M = self.n_arms, n_pairs(int(self.horizon or 1)), len(self._fresh)
-        eta = master_rate(T, K, M) if rate is None else parse_positive("rate", rate, MOST_RATE)
         numbers = [self._n_snapshots, 1.0 / paper.rounds(T), paper.growth_2(T)]
-        self._start_keeper(numbers, n_more=5 * M + 2 + K + N_WORDS, eta=eta)
+        self._start_master(numbers, 5 * M + 2 + K + N_WORDS, T, rate)
 
     def _default_bases(self) -> Any:
         return [partial(UCB1, exploration=exploration) for exploration in EXPLORATIONS]
