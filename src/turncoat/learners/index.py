@@ -96,8 +96,11 @@ def largest(confidence: Callable[[Any], Any], index: Callable[[Any, Any, int, fl
 
     @jit_rule
     def probabilities(state: Any, out: Vector) -> None:
-        indices(state, out)
-        best, n_best = out.max(), 0
+        c = confidence(state)
+        best, n_best = -math.inf, 0
+        for a in range(state.K):
+            out[a] = index(state, c, a, best)
+            best = max(best, out[a])
         for a in range(state.K):
             n_best += out[a] == best
         for a in range(state.K):
