@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UCB1,
         AdaptiveMasterBase,
         AdSwitch,
+        Band,
         BanditOverBandit,
         ClippedOMD,
         Corral,
@@ -76,7 +77,7 @@ _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdSwitch AdaptiveMasterBase BanditOverBandit CBCE ClippedOMD Corral DLinUCB DiscountedThompson "
+    "learners": "AdSwitch AdaptiveMasterBase Band BanditOverBandit CBCE ClippedOMD Corral DLinUCB DiscountedThompson "
     "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FixedShare FullInformationLearner GLRklUCB "
     "Hedge KLUCB Learner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
     "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF Turncoat UCB1 "
@@ -92,6 +93,7 @@ _HOME_OF = {name: module for module, names in _HOME.items() for name in names.sp
 __all__ = [
     "AdSwitch",
     "AdaptiveMasterBase",
+    "Band",
     "BanditOverBandit",
     "Bound",
     "CBCE",

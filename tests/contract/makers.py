@@ -53,6 +53,11 @@ CORRALS: list[tuple[str, Maker]] = [
     ("stochastic-corral", partial(tc.StochasticCorral, n_snapshots=3, rate=0.3)),  # of rules that play an index
 ]
 
+BANDS: list[tuple[str, Maker]] = [
+    ("band", tc.Band),  # three kinds, one of them twice
+    ("band-anytime", partial(tc.Band, bases=["exp3", "ucb1"], prior=[3.0, 1.0], master="bold")),
+]
+
 HORIZON_FREE: list[tuple[str, Maker]] = [  # modes that are made without a horizon
     ("exp3-anytime", partial(_anytime, tc.Exp3)),
     ("exp3-ix-anytime", partial(_anytime, tc.Exp3IX)),
@@ -70,6 +75,7 @@ ANYTIME: list[tuple[str, Maker]] = [
     ("exp3-loss", tc.Exp3),
     ("exp3-ix", tc.Exp3IX),
     *HORIZON_FREE,
+    BANDS[1],
 ]
 
 # They play the largest index: every other arm has probability 0.
@@ -153,6 +159,7 @@ MAKERS: list[tuple[str, Maker]] = [
     *EVICTING,
     *CORRALS,
     *SEEING_ALL_TUNED,
+    BANDS[0],
 ]
 
 # They cannot say their probabilities. Tests that do not ask for them run with these too.

@@ -13,6 +13,7 @@ import pytest
 import turncoat as tc
 from tests.contract.makers import (
     ANYTIME,
+    BANDS,
     CAN_OBSERVE,
     CORRALS,
     MAKERS,
@@ -89,7 +90,7 @@ def test_a_master_serves_the_marginal_and_says_which_base_decided(make: Maker) -
     assert len(set(learner.base_probabilities[:, 0])) > 1  # the bases have come apart, so the marginal is no base's
 
 
-@each([(name, make) for name, make in MAKERS if (name, make) not in [*MASTERS, *CORRALS]])
+@each([(name, make) for name, make in MAKERS if (name, make) not in [*MASTERS, *CORRALS, *BANDS]])
 def test_other_learners_leave_the_bases_fields_empty(make: Maker) -> None:
     decision = make(3, 100, seed=1).ask()
     assert (decision.base, decision.master_probability, decision.base_probability) == (None, None, None)

@@ -1,4 +1,4 @@
-"""What can be a base of a corral, what cannot and why, and that bases survive being saved."""
+"""What can be a base of a corral or a band, what cannot and why, and that bases survive being saved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import Maker, play_by_hand
+from tests.contract.makers import Maker, loss_at, play_by_hand
 from turncoat._rules import ask
 from turncoat.errors import HorizonError, OptionError, StateError
 from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
@@ -20,7 +20,7 @@ from turncoat.learners.hedge import HedgeState
 from turncoat.mirror.tree import tree_size
 from turncoat.types import Ints, Vector, Words
 
-KEEPERS: list[Any] = [tc.Corral, tc.StochasticCorral]
+KEEPERS: list[Any] = [tc.Corral, tc.StochasticCorral, tc.Band]
 every_keeper = pytest.mark.parametrize("keeper", KEEPERS)
 
 
@@ -99,8 +99,8 @@ def test_what_cannot_be_a_base_is_refused_with_the_reason(keeper: Maker, bases: 
 def test_a_base_s_own_words_are_checked_by_the_base(keeper: Maker) -> None:
     with pytest.raises(OptionError, match="n_switches is -1"):
         keeper(3, 100, bases=[partial(tc.Exp3S, n_switches=-1)])
-    with pytest.raises(HorizonError, match=keeper.__name__):
-        keeper(3, bases=[tc.Exp3])
+    with pytest.raises(HorizonError, match="Exp3S has" if keeper is tc.Band else keeper.__name__):
+        keeper(3, bases=[tc.Exp3, tc.Exp3S])
 
 
 @pytest.mark.jit_off
@@ -181,7 +181,7 @@ def test_a_state_whose_bases_are_others_is_refused(keeper: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@every_keeper
+@pytest.mark.parametrize("keeper", [tc.Corral, tc.StochasticCorral])
 def test_rates_and_thresholds_that_cannot_be_are_refused(keeper: Maker) -> None:
     """A rate of 1.7e308 was restored once, and made the probabilities NaN."""
     learner: Any = keeper(2, 100, bases=BASES, seed=1)
@@ -198,8 +198,9 @@ def test_rates_and_thresholds_that_cannot_be_are_refused(keeper: Maker) -> None:
 
 
 @pytest.mark.jit_off
-def test_a_corral_says_which_base_decided_and_serves_the_marginal() -> None:
-    learner: Any = tc.Corral(4, 1000, bases=BASES, seed=5)
+@pytest.mark.parametrize("keeper", [tc.Corral, tc.Band])
+def test_a_keeper_says_which_base_decided_and_serves_the_marginal(keeper: Maker) -> None:
+    learner: Any = keeper(4, 1000, bases=BASES, seed=5)
     for t in range(40):
         p, served = learner.master_probabilities, learner.base_probabilities
         decision = learner.ask()
@@ -208,3 +209,46 @@ def test_a_corral_says_which_base_decided_and_serves_the_marginal() -> None:
         assert decision.base_probability == pytest.approx(served[decision.base, decision.index], rel=1e-15)
         learner.tell(decision, loss=float((t + decision.index) % 2))
     assert len(set(learner.base_probabilities[:, 0])) >= 3  # they have come apart, so the marginal is no base's
+
+
+@pytest.mark.jit_off
+def test_a_band_whose_parts_do_not_fit_is_refused() -> None:
+    """Compiled code draws from what was saved: it must be what the bases would play."""
+    for field, place, value, said in (
+        ("p", 0, 0.9, "p does not sum to 1"),
+        ("p", 0, 0.0, "p holds a value below its floor"),
+        ("seen", 0, 40.0, "seen holds more than was told"),
+        ("seen", 1, 1.5, "seen holds more than was told"),
+        ("chances", (1, 0), 0.9, "chances are not those of its bases"),
+        ("mixture", 0, 0.9, "its probabilities do not sum to 1"),
+        ("mixture", slice(0, 2), [0.1, 0.9], "mixture is not that of its bases"),
+    ):
+        damaged = tc.Band(2, 100, bases=BASES, seed=1)
+        play_by_hand(damaged, 30)
+        getattr(damaged.view(), field)[place] = value
+        with pytest.raises(StateError, match=said):
+            tc.restore(damaged.state())
+
+
+@pytest.mark.jit_off
+def test_a_band_observes_and_needs_only_the_served_propensity() -> None:
+    told: Any = tc.Band(3, 100, bases=["exp3", "ucb1"], seed=1)
+    observed: Any = tc.Band(3, 100, bases=["exp3", "ucb1"], seed=1)
+    for t, one in enumerate(play_by_hand(told, 40)):
+        observed.observe(one.index, loss_at(t, one.index), one.propensity)
+    assert np.array_equal(told.probabilities(), observed.probabilities())
+    assert np.array_equal(told.master_probabilities, observed.master_probabilities)
+    assert np.array_equal(told.base_probabilities, observed.base_probabilities)
+
+
+@pytest.mark.jit_off
+def test_a_prior_is_trusted_at_first() -> None:
+    learner = tc.Band(3, 1000, bases=["exp3", "ucb1"], prior=[3, 1], seed=1)
+    assert learner.master_probabilities == pytest.approx([0.75, 0.25])
+    assert (learner.prior, tc.Band(3, 1000).prior) == ([3.0, 1.0], None)
+    least = tc.Band(3, 1000, bases=["exp3", "ucb1"], prior=(1e9, 1e-9))
+    assert least.master_probabilities == pytest.approx([1.0 - 1.0 / 2000.0, 1.0 / 2000.0])  # never below its floor
+    assert tc.Band(3, 1000, bases=["exp3", "ucb1"], prior=np.array([3.0, 1.0])).prior == [3.0, 1.0]
+    state = learner.state()
+    with pytest.raises(StateError, match="does not fit"):
+        tc.restore({**state, "options": {**state["options"], "prior": [1.0, 1.0]}})

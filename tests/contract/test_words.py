@@ -53,6 +53,12 @@ BAD_WORDS: list[tuple[type[tc.Learner], str, Any]] = [
     *((tc.Exp3R, word, value) for word in ("gap", "delta") for value in (0, -0.1, 1.5, math.nan, "0.1", None)),
     *((tc.Exp3R, "exploration", value) for value in (-0.1, 1001, math.nan, "1", None, True)),
     *((tc.StochasticCorral, "n_snapshots", value) for value in (0, -1, 1.5, 10_001, math.nan, "3", True)),
+    *(
+        (tc.Band, "prior", value)
+        for value in ([1, 1, 1], [], [1, 1, 0, 1], [1, -1, 1, 1], [1, 1, 1, math.inf], "1111", 4)
+    ),
+    *((tc.Band, "prior", [1, 1, 1, value]) for value in (math.nan, "1", None, True, 2e9)),
+    *((tc.Band, "master", value) for value in ("Bold", "", None, 1)),
     *((tc.Corral, "rate", value) for value in (0, -0.1, 1.5, math.nan, "0.1", True)),
     (tc.FixedShare, "n_switches", 100),
 ]

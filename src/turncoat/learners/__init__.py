@@ -6,6 +6,7 @@ from turncoat._jit import jit_rule
 from turncoat._rules import register_learner
 from turncoat.learners.ad_switch import AdSwitch
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
+from turncoat.learners.band import Band
 from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.cbce import CBCE
 from turncoat.learners.clipped_omd import ClippedOMD
@@ -46,6 +47,7 @@ from turncoat.learners.uniform import Uniform
 __all__ = [
     "AdSwitch",
     "AdaptiveMasterBase",
+    "Band",
     "BanditOverBandit",
     "CBCE",
     "ClippedOMD",

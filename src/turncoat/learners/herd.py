@@ -9,6 +9,7 @@ base, and what it finds there is compiled for that kind: one body a kind (`rows_
     view_herd(Kinds, sizes, memory)                      the chain over a part of the keeper's buffer
     ask_base(herd, j, rng)                               (arm, probability) of base j
     tell_base(herd, j, rng, (arm, probability), loss)    one update of base j
+    learn_base(herd, j, rng, choice, loss, out)          the same, and then its distribution over the arms
     chance_of(herd, j, arm, room)                        the probability of an arm under base j
     row_of(herd, j), fresh_of(herd, j)                   base j's buffer, now and as it began
 
@@ -31,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from turncoat._jit import PACKAGE, borrow, compiled_as, jit, jit_rule
-from turncoat._rules import ask, probability_of, tell, view_of
+from turncoat._rules import ask, probability_of, tell, view_of, write_probabilities
 from turncoat.rng import N_WORDS
 from turncoat.types import Vector, Words
 
@@ -137,6 +138,8 @@ def _compiled_chain(states: tuple[type, ...]) -> Callable[..., Any]:
     return link
 
 
+NOTHING = (-1, 1.0)  # no choice, for `learn_base`: one kernel is compiled in half the time of two
+
 # -- one kind -----------------------------------------------------------------------------------------------------
 
 
@@ -145,6 +148,7 @@ class Rows(NamedTuple):
 
     ask: Callable[..., tuple[int, float]]
     tell: Callable[..., None]
+    learn: Callable[..., None]
     chance: Callable[..., float]
 
 
@@ -183,10 +187,20 @@ def rows_of(State: Any) -> Rows:
         take_back(borrow(rng), row)
 
     @jit
+    def learn_row(rows: Words, j: int, rng: Words, choice: tuple[int, float], loss: float, out: Vector) -> None:
+        row = borrow(rows)[j]
+        lend(borrow(rng), row)
+        state = view_of(State, row.view(np.float64))
+        if choice[0] >= 0:
+            tell(state, choice, loss)
+        write_probabilities(state, borrow(out))
+        take_back(borrow(rng), row)
+
+    @jit
     def chance_row(rows: Words, j: int, arm: int, room: Vector) -> float:
         return float(probability_of(view_of(State, borrow(rows)[j].view(np.float64)), arm, borrow(room)))
 
-    return Rows(ask_row, tell_row, chance_row)
+    return Rows(ask_row, tell_row, learn_row, chance_row)
 
 
 # -- one base -----------------------------------------------------------------------------------------------------
@@ -215,6 +229,12 @@ def tell_base(herd: Any, j: int, rng: Words, choice: tuple[int, float], loss: fl
     """Base j learns the loss of a choice."""
     here, k = _find(herd, j)
     return _rows_like(here).tell(here.rows, k, rng, choice, loss)
+
+
+def learn_base(herd: Any, j: int, rng: Words, choice: tuple[int, float], loss: float, out: Vector) -> Any:
+    """Base j learns the loss of a choice, unless that is NOTHING, and writes what it would play next."""
+    here, k = _find(herd, j)
+    return _rows_like(here).learn(here.rows, k, rng, choice, loss, out)
 
 
 def chance_of(herd: Any, j: int, arm: int, room: Vector) -> Any:
@@ -260,6 +280,21 @@ def _overload_tell_base(herd: Any, j: Any, rng: Any, choice: Any, loss: Any) -> 
             rule(herd.rows, j, rng, choice, loss)
         else:
             tell_base(herd.rest, j - herd.rows.shape[0], rng, choice, loss)
+
+    return walk
+
+
+@compiled_as(learn_base)
+def _overload_learn_base(herd: Any, j: Any, rng: Any, choice: Any, loss: Any, out: Any) -> Any:
+    rule = rows_of(herd.types[0].instance_class).learn
+    if herd.instance_class is Last:
+        return lambda herd, j, rng, choice, loss, out: rule(herd.rows, j, rng, choice, loss, out)
+
+    def walk(herd: Any, j: Any, rng: Any, choice: Any, loss: Any, out: Any) -> Any:
+        if j < herd.rows.shape[0]:
+            rule(herd.rows, j, rng, choice, loss, out)
+        else:
+            learn_base(herd.rest, j - herd.rows.shape[0], rng, choice, loss, out)
 
     return walk
 

@@ -8,6 +8,7 @@ from typing import Any
 from turncoat.errors import StateError, TurncoatError
 from turncoat.learners.ad_switch import AdSwitch
 from turncoat.learners.adaptive_master_base import AdaptiveMasterBase
+from turncoat.learners.band import Band
 from turncoat.learners.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.cbce import CBCE
 from turncoat.learners.clipped_omd import ClippedOMD
@@ -48,6 +49,7 @@ LEARNERS: dict[str, type[Learner]] = {
         Turncoat,
         AdaptiveMasterBase,
         MasterBase,
+        Band,
         Corral,
         BanditOverBandit,
         ClippedOMD,

@@ -28,6 +28,7 @@ from turncoat.types import Vector
 N_SEEN = 2  # the numbers of `seen`: 0.5 + the sum of all losses, and the fast mean
 FIRST = 0.5  # both of them at first
 FAST = 64.0  # rounds the fast mean looks back on
+BOLD = 0.8  # of the baseline, where nothing is proven anyway
 APART = 0.2  # how far it may be from the slow one before it counts
 
 
@@ -66,3 +67,9 @@ def charge(eta: float, b: float, q: float, loss: float, is_high: bool, chance: f
     """
     offset = b if is_high else 0.0
     return min(eta * (chance * (loss - offset) / q + b * covered), LARGEST)  # (1)
+
+
+@jit
+def bold_charge(eta: float, b: float, q: float, loss: float, chance: float) -> float:
+    """max(-1, eta p_h(a) (loss - 0.8 b)/q(a)): smaller in practice, and biased where the cap is met."""
+    return max(min(eta * (chance * (loss - BOLD * b) / q), LARGEST), -1.0)

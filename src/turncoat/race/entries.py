@@ -92,6 +92,8 @@ ENTRIES: dict[str, Maker] = {
     "fixed-share, sees all, told S": told(learners.FixedShare),
     "saol, sees all": learners.SAOL,
     "cbce, sees all": learners.CBCE,
+    "band": learners.Band,
+    "band, bold": partial(learners.Band, master="bold"),
 }
 
 # Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
