@@ -59,7 +59,7 @@ class Turncoat(ChangingLearner):
         "log K",
         setting="adversarial",
         when="always, unless you know better",
-        when_not="you know how the world changes: then a specialist told so may be better",
+        when_not="means stand still and then jump: glr-kl-ucb may do better; all losses are seen: cbce",
     )
     state_type = TurncoatState
     uses_horizon = False
