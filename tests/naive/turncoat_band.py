@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.naive.changes import glr
+from tests.naive.changes import glr, kl
 from tests.naive.solve import REAL, Reals, entropy_projection, reals
 
 HALVINGS = 80
@@ -25,18 +25,22 @@ class Recipe(NamedTuple):
 
     n_clipped: int
     n_signed: int
-    local: tuple[bool, ...]  # does this detector forget one arm alone?
+    n_detectors: int
     windows: tuple[float, ...]  # of the followers
     prior: tuple[float, ...]
     first_guess: float
     eta: float
+    most_eta: float
+    few: int  # up to so many arms all have a baseline; of more, the leaders
     detector_floor: float
-    most_floor: float
     detector_index: float
-    follower_index: float
-    pseudo_samples: float
     alarm: float
     test_every: int
+    least_pulls: float
+    recalled: float
+    doubted: float
+    follower_index: tuple[float, ...]
+    pseudo_samples: float
     largest: float  # what a charge counts at most
 
 
@@ -45,14 +49,14 @@ def kl_upper(p: REAL, level: REAL) -> REAL:
     if p >= 1:
         return REAL(1)
 
-    def kl(q: REAL) -> REAL:
+    def divergence(q: REAL) -> REAL:
         heads = p * np.log(p / q) if p > 0 else REAL(0)
         return REAL(heads + (1 - p) * np.log((1 - p) / (1 - q)))
 
     low, high = p, REAL(1)
     for _ in range(HALVINGS):
         q = (low + high) / 2
-        low, high = (q, high) if q < 1 and kl(q) <= level else (low, q)
+        low, high = (q, high) if q < 1 and divergence(q) <= level else (low, q)
     return low
 
 
@@ -72,6 +76,21 @@ def step_with_floors(p: Reals, x: Reals, floors: Reals) -> Reals:
     return q
 
 
+def means_around_a_change(rewards: list[float]) -> tuple[REAL, REAL]:
+    """The means before and after the split at which the GLR statistic is largest."""
+    values = reals(rewards)
+    n, m = len(rewards), values.mean()
+
+    def means(s: int) -> tuple[REAL, REAL]:
+        return values[:s].mean(), values[s:].mean()
+
+    def found(s: int) -> REAL:
+        parts = kl(reals(means(s)), m)
+        return REAL(s * parts[0] + (n - s) * parts[1])
+
+    return means(max(range(1, n), key=found))
+
+
 class TurncoatBand:
     """The band over K arms that all stay."""
 
@@ -80,7 +99,7 @@ class TurncoatBand:
         self.t = 0
         self.N = recipe.first_guess
         self.n_mirrors = recipe.n_clipped + recipe.n_signed
-        self.n_leaders = len(recipe.local) + len(recipe.windows)
+        self.n_leaders = recipe.n_detectors + len(recipe.windows)
         self.H = self.n_mirrors + self.n_leaders
         self.p = reals(recipe.prior) / reals(recipe.prior).sum()
         self.mirrors = [reals([1 / REAL(K)] * K) for _ in range(self.n_mirrors)]
@@ -88,24 +107,25 @@ class TurncoatBand:
         self.leaders = [0] * self.n_leaders
         self.arms: list[int] = []  # every round's
         self.rewards: list[float] = []
-        self.since = [[0] * K for _ in recipe.local]  # rounds before this one a detector has forgotten
-        self.n_restarts = [0] * len(recipe.local)
+        self.since = [[0] * K for _ in range(recipe.n_detectors)]  # rounds before this one a detector has forgotten
+        self.recalled = [[(REAL(0), REAL(0))] * K for _ in range(recipe.n_detectors)]  # but for samples, and their sum
+        self.n_restarts = [0] * recipe.n_detectors
         self.fast = REAL(0.5)
 
     # -- rates ------------------------------------------------------------------------------------------------------
 
     def master_rate(self) -> float:
-        return min(self.recipe.eta / math.sqrt(self.N), 0.5)
+        return min(self.recipe.eta / math.sqrt(self.N), self.recipe.most_eta)
 
     def floors(self) -> list[float]:
         quiet = min(1 / (self.N * self.H), 0.5 / self.H)
-        heard = min(self.recipe.detector_floor / math.sqrt(self.N), self.recipe.most_floor)
+        heard = self.recipe.detector_floor / math.sqrt(self.N)
         first = self.n_mirrors
-        return [heard if first <= h < first + len(self.recipe.local) else quiet for h in range(self.H)]
+        return [heard if first <= h < first + self.recipe.n_detectors else quiet for h in range(self.H)]
 
     def rates(self) -> list[float]:
         c, s, N, K = self.recipe.n_clipped, self.recipe.n_signed, self.N, self.K
-        clipped = [math.sqrt(N ** (i / (c - 1)) / (K * N)) for i in range(c)]
+        clipped = [math.sqrt(N ** (i / 4) / (K * N)) for i in range(c)]
         likely = [N ** (0.9 * i / (s - 1)) * math.log(K * N) + math.log(K) for i in range(s)]
         return clipped + [math.sqrt(2 * x / (K * N)) for x in likely]
 
@@ -134,31 +154,33 @@ class TurncoatBand:
         if self.t + 1 > self.N:
             self.N *= 2
         if self.K > 1:
-            slow = self.slow()
-            self.p, self.mirrors = self.trust_after(a, REAL(q), loss), self.mirrors_after(a, REAL(q), loss, slow)
+            self.p, self.mirrors = self.trust_after(a, REAL(q), loss), self.mirrors_after(a, REAL(q), loss)
         self.fast += (loss - self.fast) / min(64, self.t + 2)
         self.t += 1
         self.arms.append(a)
         self.rewards.append(1.0 - loss)
-        for i in range(len(self.recipe.local)):
+        for i in range(self.recipe.n_detectors):
             self.look_for_a_change(i, a, lot)
         for k in (a, self.t % self.K):
             self.refresh(k)
         self.leaders = [int(np.argmax(row)) for row in self.indices]
 
     def charges(self, a: int, q: REAL, loss: float) -> Reals:
-        """d_h, up to what all bases share: unbiased for sum_k P_h(k) loss(k)."""
-        P, q_now, b, eta = self.proposals(), self.probabilities(), self.baseline(), self.master_rate()
+        """d_h, unbiased for sum_k P_h(k) loss(k): what an arm's baseline takes off when it is told is added always."""
+        P, q_now, b = self.proposals(), self.probabilities(), self.baseline()
         q_now[a] = q
-        high = [k for k in sorted(set(self.leaders)) if q_now[k] >= eta * b]
-        seen = P[:, a] * ((loss - b if a in high else REAL(loss)) / q)
-        d: Reals = np.minimum(seen, self.recipe.largest) + b * P[:, high].sum(axis=1)
+        baselines = np.minimum(b, q_now / self.master_rate())
+        for k in range(self.K):
+            if self.K > self.recipe.few and k not in self.leaders:
+                baselines[k] = 0
+        seen = P[:, a] * ((loss - baselines[a]) / q)
+        d: Reals = np.minimum(seen, self.recipe.largest) + P @ baselines
         return d
 
     def trust_after(self, a: int, q: REAL, loss: float) -> Reals:
         return step_with_floors(self.p, self.master_rate() * self.charges(a, q, loss), reals(self.floors()))
 
-    def mirrors_after(self, a: int, q: REAL, loss: float, slow: REAL) -> list[Reals]:
+    def mirrors_after(self, a: int, q: REAL, loss: float) -> list[Reals]:
         after = []
         for i, (P, rate) in enumerate(zip(self.mirrors, self.rates(), strict=True)):
             w = P.copy()
@@ -166,7 +188,7 @@ class TurncoatBand:
                 w[a] *= np.exp(-rate * loss / q)
                 after.append(entropy_projection(w, 1 / REAL(self.K * self.N)))
             else:
-                w[a] *= np.exp(min(REAL(1), -rate * (loss - slow) / q))
+                w[a] *= np.exp(min(REAL(1), -rate * (loss - self.baseline()) / q))
                 after.append((1 - 1 / REAL(self.N)) * w / w.sum() + 1 / REAL(self.N) / self.K)
         return after
 
@@ -177,27 +199,45 @@ class TurncoatBand:
 
     def look_for_a_change(self, i: int, a: int, lot: Callable[[int, int], float]) -> None:
         n = sum(arm == a for arm in self.arms[self.since[i][a] :])
-        if n % self.recipe.test_every:
+        if n < self.recipe.least_pulls or n % self.recipe.test_every:
             return
-        if glr(self.history(i, a)) > math.log(self.recipe.alarm * n**1.5 * math.sqrt(self.N)):
+        if glr(self.history(i, a)) > math.log(self.recipe.alarm * n * self.N**0.25):
             self.n_restarts[i] += 1
-            for k in [a] if self.recipe.local[i] else range(self.K):
-                self.since[i][k] = self.t
-                self.indices[i, k] = UNTRIED + lot(i, k)
+            before, after = means_around_a_change(self.history(i, a))
+            for k in range(self.K):
+                self.recalled[i][k] = self.idea(i, k, before, after) if k != a else (REAL(0), REAL(0))
+            self.since[i] = [self.t] * self.K
+            for k in range(self.K):
+                n_k, total = self.recalled[i][k]
+                level = self.recipe.detector_index * np.log(REAL(2))
+                self.indices[i, k] = kl_upper(total / n_k, level / n_k) if n_k > 0 else UNTRIED + lot(i, k)
+
+    def idea(self, i: int, k: int, before: REAL, after: REAL) -> tuple[REAL, REAL]:
+        """What detector i recalls of arm k when another one changed: a few samples, moved as that one was, and to it."""
+        n, total = self.known(i, k)
+        if n == 0:
+            return n, total
+        mean = min(max(total / n + after - before, REAL(0)), REAL(1))
+        few = min(n, REAL(self.recipe.recalled))
+        return few, few * (mean + REAL(self.recipe.doubted) * (after - mean))
+
+    def known(self, i: int, k: int) -> tuple[REAL, REAL]:
+        """All that detector i knows of arm k: how many samples, and their sum."""
+        seen, (n, total) = self.history(i, k), self.recalled[i][k]
+        return n + len(seen), total + reals(seen).sum()
 
     def refresh(self, k: int) -> None:
         """Every base's index of one arm, from all of its history."""
-        for i in range(len(self.recipe.local)):
-            seen = self.history(i, k)
-            if seen:
+        for i in range(self.recipe.n_detectors):
+            n, total = self.known(i, k)
+            if n > 0:
                 u = max(self.t - self.since[i][k], 2)
-                level = REAL(self.recipe.detector_index) * np.log(REAL(u)) / len(seen)
-                self.indices[i, k] = kl_upper(reals(seen).sum() / len(seen), level)
+                self.indices[i, k] = kl_upper(total / n, REAL(self.recipe.detector_index) * np.log(REAL(u)) / n)
         for i, window in enumerate(self.recipe.windows):
             weights = (1 - 1 / REAL(window)) ** np.arange(self.t - 1, -1, -1)
             X, mine = reals(self.rewards), np.array(self.arms) == k
             m = REAL(self.recipe.pseudo_samples)
             n, n_all = weights[mine].sum() + m, weights.sum()
             mean = ((weights * X)[mine].sum() + m * (weights * X).sum() / n_all) / n
-            bonus = np.sqrt(REAL(self.recipe.follower_index) * np.log(max(n_all, REAL(1))) / n)
-            self.indices[len(self.recipe.local) + i, k] = mean + bonus
+            bonus = np.sqrt(REAL(self.recipe.follower_index[i]) * np.log(max(n_all, REAL(1))) / n)
+            self.indices[self.recipe.n_detectors + i, k] = mean + bonus

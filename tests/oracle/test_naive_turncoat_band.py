@@ -8,23 +8,27 @@ import numpy as np
 import pytest
 
 from tests.naive.solve import REAL, reals
-from tests.naive.turncoat_band import Recipe, TurncoatBand, kl_upper, step_with_floors
+from tests.naive.turncoat_band import Recipe, TurncoatBand, kl_upper, means_around_a_change, step_with_floors
 
 SMALL = Recipe(
     n_clipped=2,
     n_signed=2,
-    local=(False,),
+    n_detectors=1,
     windows=(2.0,),
     prior=(3.0,) * 6,
     first_guess=4.0,
     eta=1.0,
+    most_eta=0.5,
+    few=1,
     detector_floor=0.3,
-    most_floor=0.25,
     detector_index=0.3,
-    follower_index=0.2,
-    pseudo_samples=2.0,
     alarm=0.5,
     test_every=2,
+    least_pulls=2.0,
+    recalled=0.5,
+    doubted=0.25,
+    follower_index=(0.2,),
+    pseudo_samples=2.0,
     largest=1e30,
 )
 
@@ -55,20 +59,21 @@ def test_a_step_with_floors() -> None:
 
 def test_the_first_round() -> None:
     # Two arms: mirrors say 1/2, 1/2, both leaders are arm 0, so q = 2/3, 1/3. Arm 1 costs 1. The baseline is 1/2; arm 0
-    # is likely enough for it, 2/3 ≥ 1/2 · 1/2. Charges: mirrors 1/2 · 3 + 1/2 · 1/2 = 7/4, leaders 1/2; rate 1/2.
+    # is likely enough for all of it, 2/3 ≥ 1/2 · 1/2. Charges: mirrors 1/2 · 3 + 1/2 · 1/2 = 7/4, leaders 1/2; rate 1/2.
     band = TurncoatBand(2, SMALL)
     assert band.probabilities().astype(float).tolist() == near([2 / 3, 1 / 3])
     assert band.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([1.75] * 4 + [0.5] * 2)
     assert band.floors() == near([1 / 24] * 4 + [0.15, 1 / 24])
-    assert band.rates() == near([sqrt(1 / 8), sqrt(1 / 2), sqrt(log(16) / 4), sqrt((4**0.9 * log(8) + log(2)) / 4)])
+    assert band.rates() == near(
+        [sqrt(1 / 8), sqrt(sqrt(2) / 8), sqrt(log(16) / 4), sqrt((4**0.9 * log(8) + log(2)) / 4)]
+    )
     zetas = band.rates()[2:]
     band.tell(1, 1 / 3, 1.0, no_lot)
     w = exp(-0.5 * 1.25)
     assert band.p.astype(float).tolist() == near([w / (4 * w + 2)] * 4 + [1 / (4 * w + 2)] * 2)
-    # Clipped: exp(-3 xi), at least beta = 1/8. Signed: exp(-3/2 zeta), then a quarter is shared.
-    v = exp(-3 * sqrt(1 / 8))
-    assert float(band.mirrors[0][1]) == near(v / (1 + v))
-    assert float(band.mirrors[1][1]) == near(1 / 8)
+    # Clipped: exp(-3 xi). Signed: exp(-3/2 zeta), then a quarter is shared.
+    for P, xi in zip(band.mirrors[:2], band.rates()[:2], strict=True):
+        assert float(P[1]) == near(exp(-3 * xi) / (1 + exp(-3 * xi)))
     for P, zeta in zip(band.mirrors[2:], zetas, strict=True):
         v = exp(-1.5 * zeta)
         assert float(P[1]) == near(0.75 * v / (1 + v) + 1 / 8)
@@ -78,12 +83,21 @@ def test_the_first_round() -> None:
     assert float(band.slow()) == near(0.75) and float(band.fast) == near(0.75)
 
 
-def test_a_leader_is_charged_above_the_baseline_if_it_is_likely_enough() -> None:
-    # Arm 0 leads: with q = 2/3 it is charged P(0) (l - 1/2) 3/2 + P(0)/2, with q = 0.2 < 1/4 it is 5 P(0) l.
+def test_a_clipped_base_never_gives_an_arm_up() -> None:
+    for P in TurncoatBand(2, SMALL).mirrors_after(1, REAL("0.001"), 1.0)[:2]:
+        assert P.astype(float).tolist() == near([7 / 8, 1 / 8])  # beta = 1/(K N)
+
+
+def test_an_arm_is_charged_above_as_much_of_the_baseline_as_it_is_likely() -> None:
+    # Arm 0 leads: with q = 2/3 it is charged P(0) (l - 1/2) 3/2 + P(0)/2; with q = 1/5 the baseline is only 2/5, and it
+    # is P(0) (l - 2/5) 5 + 2/5 P(0).
     band = TurncoatBand(2, SMALL)
     assert band.charges(0, REAL(2) / 3, 0.0).astype(float).tolist() == near([-0.125] * 4 + [-0.25] * 2)
-    assert band.charges(0, REAL(1) / 5, 1.0).astype(float).tolist() == near([2.5] * 4 + [5.0] * 2)
-    assert band.charges(0, REAL(1) / 5, 0.0).tolist() == [0.0] * 6
+    assert band.charges(0, REAL(1) / 5, 1.0).astype(float).tolist() == near([1.7] * 4 + [3.4] * 2)
+    assert band.charges(0, REAL(1) / 5, 0.0).astype(float).tolist() == near([-0.8] * 4 + [-1.6] * 2)
+    # If all arms have one, arm 1 at q = 1/3 too: mirrors 1/2 (1 - 1/2) 3 + 1/2, leaders 1/2.
+    all_arms = TurncoatBand(2, SMALL._replace(few=2))
+    assert all_arms.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([1.25] * 4 + [0.5] * 2)
     assert band.charges(0, REAL("1e-40"), 1.0).tolist() == [1e30] * 6
 
 
@@ -111,19 +125,27 @@ def test_a_follower_forgets() -> None:
     assert band.indices[1].tolist() == near([(0.5 + 2 / 3) / 2.5 + wide / sqrt(2.5), 2 / 9 + wide / sqrt(3)])
 
 
-def test_a_change_is_found_and_forgotten() -> None:
-    # Rewards 0 1 of arm 0: 2 ln 2 = 1.39, above ln(0.5 · 2^1.5 · 2) = 1.04. Before, 1 1 of arm 1: no evidence.
-    for local, since in ((False, [4, 4]), (True, [4, 0])):
-        band = TurncoatBand(2, SMALL._replace(local=(local,)))
-        for a, loss in ((1, 0.0), (1, 0.0), (0, 1.0)):
-            band.tell(a, 0.5, loss, no_lot)
-        assert band.indices[0, 1] == 1.0
-        band.tell(0, 0.5, 0.0, lambda i, k: 0.5 + 0.25 * k)
-        assert band.n_restarts == [1] and band.since == [since]
-        assert band.indices[0, 0] == 2.5
-        assert band.indices[0, 1] == (1.0 if local else 2.75)
-        assert band.history(0, 0) == [] and band.history(0, 1) == ([1.0, 1.0] if local else [])
-        assert band.leaders[0] == (0 if local else 1)
+def test_a_change_is_found_and_all_but_an_idea_forgotten() -> None:
+    # Rewards 0 1/2 of arm 0: ln(4/3) + ln(4/3)/2 = 0.43, above ln(0.5 · 2 · 4^(1/4)) = 0.35. Before, 1/4 1/4 of arm 1: no
+    # evidence. Arm 0 moved from 0 to 1/2, so arm 1 is thought to be at 3/4, and then a quarter of the way to 1/2: 11/16.
+    band = TurncoatBand(3, SMALL)
+    for a, loss in ((1, 0.75), (1, 0.75), (0, 1.0)):
+        band.tell(a, 0.5, loss, no_lot)
+    band.tell(0, 0.5, 0.5, lambda i, k: 0.5 + 0.125 * k)
+    assert band.n_restarts == [1] and band.since == [[4, 4, 4]]
+    assert [[float(n), float(total)] for n, total in band.recalled[0]] == [[0.0, 0.0], [0.5, 11 / 32], [0.0, 0.0]]
+    assert band.history(0, 0) == band.history(0, 1) == []
+    assert band.indices[0, [0, 2]].tolist() == [2.5, 2.75] and band.leaders[0] == 2
+    assert band.indices[0, 1] == float(kl_upper(REAL(11) / 16, np.log(REAL(2)) * 0.6))
+    # Then a reward of 1 of arm 1: 1.5 samples, 43/32 in all.
+    band.tell(1, 0.5, 0.0, no_lot)
+    assert [float(number) for number in band.known(0, 1)] == [1.5, 43 / 32]
+    assert band.indices[0, 1] == near(float(kl_upper(REAL(43) / 48, np.log(REAL(2)) * 0.2)))
+
+
+def test_the_means_around_a_change() -> None:
+    assert [float(m) for m in means_around_a_change([1.0, 1.0, 0.5, 0.0])] == near([1.0, 0.25])
+    assert [float(m) for m in means_around_a_change([0.0, 0.0, 0.0, 1.0])] == [0.0, 1.0]
 
 
 def test_only_two_arms_are_looked_at_again() -> None:
