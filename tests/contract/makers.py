@@ -176,6 +176,7 @@ LINEAR: list[tuple[str, Maker]] = [
     ("dlinucb-told", partial(_told, partial(tc.DLinUCB, exploration=0.2))),
 ]
 EVERYONE = [*MAKERS, *NO_CLOSED_FORM, *LINEAR]
+OTHERS = [(name, make) for name, make in EVERYONE if make is not tc.Turncoat]  # whose arms and losses are as they are
 
 NEEDS_BASE = [*[(name, make) for name, make in MASTERS if "-own-" in name], *CORRALS]  # so these cannot observe
 CAN_OBSERVE = [(name, make) for name, make in MAKERS if (name, make) not in NEEDS_BASE + SEEING_ALL]  # one loss

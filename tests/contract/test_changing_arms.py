@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import Maker, contents, everyone
+from tests.contract.makers import OTHERS, Maker, contents, each
 from tests.oracle.test_sleeping import loss_of, rows, worst
 from turncoat.errors import ArmsError, DecisionError
 from turncoat.learners.turncoat import Turncoat
-from turncoat.learners.turncoat.recipe import DETECTORS, N_MIRRORS
+from turncoat.learners.turncoat.recipe import N_DETECTORS, N_MIRRORS
 
 CLOSE = 1e-12
 
@@ -47,7 +47,7 @@ def again(learner: Turncoat) -> Turncoat:
 
 
 @pytest.mark.jit_off
-@everyone
+@each(OTHERS)
 def test_others_say_who_can(make: Maker) -> None:
     learner = make(["red", "green"], 100, seed=1)
     before = contents(learner)
@@ -256,7 +256,7 @@ def test_a_new_arm_begins_with_its_share_and_is_tried_soon(K: int) -> None:
         old = kept[name]
         assert np.array_equal(getattr(state, name)[tuple(slice(n) for n in old.shape)], old), name
     assert state.plays[:, K].sum() == state.samples[:, K].sum() == state.counts[:, K].sum() == 0.0
-    assert (state.leaders[: len(DETECTORS)] == K).all()
+    assert (state.leaders[:N_DETECTORS] == K).all()
     q = learner.probabilities()
     assert q.size == K + 1 and q.sum() == pytest.approx(1.0)
     assert q[K] >= learner.master_probabilities[N_MIRRORS]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import Maker, everyone
+from tests.contract.makers import OTHERS, Maker, each
 from tests.contract.test_changing_arms import again, same, started
 from turncoat.errors import DecisionError, LossError, LossTypeError, OptionError, StateError, TableError
 from turncoat.learners.turncoat import Turncoat
@@ -26,7 +26,7 @@ def adaptive(arms: Any = 3, seed: int = 1) -> Turncoat:
 
 
 @pytest.mark.jit_off
-@everyone
+@each(OTHERS)
 def test_others_want_to_be_told_the_range(make: Maker) -> None:
     with pytest.raises(OptionError, match="loss_range is 'adaptive'; accepted is a pair"):
         make(3, 100, seed=1, loss_range="adaptive")

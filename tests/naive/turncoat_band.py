@@ -171,7 +171,7 @@ class TurncoatBand:
         q_now[a] = q
         baselines = np.minimum(b, q_now / self.master_rate())
         for k in range(self.K):
-            if self.K > self.recipe.few and k not in self.leaders:
+            if self.recipe.few < self.K and k not in self.leaders:
                 baselines[k] = 0
         seen = P[:, a] * ((loss - baselines[a]) / q)
         d: Reals = np.minimum(seen, self.recipe.largest) + P @ baselines
@@ -213,7 +213,7 @@ class TurncoatBand:
                 self.indices[i, k] = kl_upper(total / n_k, level / n_k) if n_k > 0 else UNTRIED + lot(i, k)
 
     def idea(self, i: int, k: int, before: REAL, after: REAL) -> tuple[REAL, REAL]:
-        """What detector i recalls of arm k when another one changed: a few samples, moved as that one was, and to it."""
+        """What detector i recalls of arm k when another changed: a few samples, moved as that one was, and to it."""
         n, total = self.known(i, k)
         if n == 0:
             return n, total

@@ -59,7 +59,7 @@ def test_a_step_with_floors() -> None:
 
 def test_the_first_round() -> None:
     # Two arms: mirrors say 1/2, 1/2, both leaders are arm 0, so q = 2/3, 1/3. Arm 1 costs 1. The baseline is 1/2; arm 0
-    # is likely enough for all of it, 2/3 ≥ 1/2 · 1/2. Charges: mirrors 1/2 · 3 + 1/2 · 1/2 = 7/4, leaders 1/2; rate 1/2.
+    # is likely enough for it, 2/3 ≥ 1/2 · 1/2. Charges: mirrors 1/2 · 3 + 1/2 · 1/2 = 7/4, leaders 1/2; rate 1/2.
     band = TurncoatBand(2, SMALL)
     assert band.probabilities().astype(float).tolist() == near([2 / 3, 1 / 3])
     assert band.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([1.75] * 4 + [0.5] * 2)
@@ -126,8 +126,8 @@ def test_a_follower_forgets() -> None:
 
 
 def test_a_change_is_found_and_all_but_an_idea_forgotten() -> None:
-    # Rewards 0 1/2 of arm 0: ln(4/3) + ln(4/3)/2 = 0.43, above ln(0.5 · 2 · 4^(1/4)) = 0.35. Before, 1/4 1/4 of arm 1: no
-    # evidence. Arm 0 moved from 0 to 1/2, so arm 1 is thought to be at 3/4, and then a quarter of the way to 1/2: 11/16.
+    # Rewards 0 1/2 of arm 0: ln(4/3) + ln(4/3)/2 = 0.43, above ln(0.5 · 2 · 4^(1/4)) = 0.35. Before, 1/4 1/4 of arm 1:
+    # no evidence. Arm 0 moved from 0 to 1/2, so arm 1 is thought at 3/4, and a quarter of the way to 1/2: 11/16.
     band = TurncoatBand(3, SMALL)
     for a, loss in ((1, 0.75), (1, 0.75), (0, 1.0)):
         band.tell(a, 0.5, loss, no_lot)

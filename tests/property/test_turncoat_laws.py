@@ -148,6 +148,8 @@ DAMAGE = [
     ("at", (0, 0, 0, 1), 1e6),
     ("split_sums", (0, 0, 1, 1), 1e6),
     ("n_restarts", 0, 1e6),
+    ("recalled", (0, 0), recipe.RECALLED + 1.0),
+    ("recalled_sums", (0, 0), 1.0),
     ("fading", (0, 0), 0.5),
     ("fading", (0, 0), 1e200),
     ("fading", (0, 2), 1e6),

@@ -8,7 +8,7 @@ from turncoat.learners.glr import chain_damage
 from turncoat.learners.saved import are_counts
 from turncoat.learners.turncoat.diary import ENOUGH
 from turncoat.learners.turncoat.mirrors import rebuild
-from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, set_rates
+from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates
 from turncoat.learners.turncoat.state import CHANGES, PAGES, TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL
 
@@ -90,6 +90,8 @@ def _detectors(state: TurncoatState) -> str:
         return "what was counted is not whole"
     if np.any(state.sums > n * SAFE) or np.any(n + state.starts > clock) or np.any(state.n_restarts > clock):
         return "more was counted than was told"
+    if np.any(state.recalled > RECALLED) or np.any(state.recalled_sums > state.recalled * SAFE):
+        return "recalled and recalled_sums hold more than is kept"
     for i, arm, side in np.ndindex(*state.sizes.shape):
         size = float(state.sizes[i, arm, side])
         total = float(state.sums[i, arm])
