@@ -271,6 +271,33 @@ def test_an_arm_that_is_alone_is_believed_in() -> None:
     assert (learner.explain().best, learner.explain().sure) == ("only", 1.0)
 
 
+def test_arms_that_come_and_go_are_told() -> None:
+    learner = Turncoat(ARMS, seed=3)
+    game(learner, ["green", "blue"], 600)
+    (_, n_restarts, restarted) = learner.explain().restarts[0]
+    assert n_restarts >= 1 and restarted is not None and 600 <= restarted < 700
+    learner.add_arm("white")
+    learner.retire_arm("blue")
+    told = learner.explain()
+    assert (told.best, told.arms, told.retired) == (None, (*ARMS, "white"), ("blue",))
+    assert told.restarts[0][1:] == (n_restarts, restarted)  # a new arm is no restart
+    game(learner, ["white"], 600)
+    told = learner.explain()
+    assert (told.best, told.switches[-1].left, told.switches[-1].to) == ("white", "blue", "white")
+    assert 1200 <= told.switches[-1].when < 1300
+    assert told.pages[-1].last == told.rounds == 1800
+    assert all(base.arm != "blue" for base in told.bases)
+
+
+def test_an_unknown_range_is_no_obstacle() -> None:
+    learner = Turncoat(2, seed=1, loss_range="adaptive")
+    assert str(learner)
+    for _ in range(100):
+        decision = learner.ask()
+        learner.tell(decision, loss=-5.0 if decision.index else 80.0)
+    assert "a mean loss of -5 in " in str(learner.explain())
+
+
 # -- the diary ------------------------------------------------------------------------------------------------------
 
 

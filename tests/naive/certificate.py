@@ -1,6 +1,6 @@
 """Turncoat's certificate, term by term from a game that was written down: docs/guarantee.md, section 5.
 
-The band is the one that ships, given as numbers: how many clipped bases, which base is a detector, the prior.
+The band is the one that ships: its prior, and which of its bases are detectors.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Band:
     K: int
-    n_clipped: int
     detectors: tuple[int, ...]
     prior: tuple[float, ...]
-    eta_factor: float
-    floor_factor: float
+    few: int  # up to so many arms all have a baseline, else the leaders
     first: int = 16
 
     def eta(self, N: float) -> float:
-        return min(self.eta_factor / math.sqrt(N), 0.5)
+        return min(2 / math.sqrt(N), 0.04)
 
     def floors(self, N: float) -> list[float]:
         H = len(self.prior)
-        high, low = min(self.floor_factor / math.sqrt(N), 0.25), min(1 / (N * H), 0.5 / H)
+        high, low = 0.3 / math.sqrt(N), 1 / (N * H)
         return [high if h in self.detectors else low for h in range(H)]
 
     def xi(self, j: int, N: float) -> float:
-        return math.sqrt(N ** (j / (self.n_clipped - 1)) / (self.K * N))
+        return math.sqrt(N ** (j / 4) / (self.K * N))
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def terms(band: Band, rounds: Sequence[Round], S: int, j: int) -> dict[str, floa
         N_t = guess(band, t)
         eta, xi, floors = band.eta(N_t), band.xi(j, N_t), math.fsum(band.floors(N_t))
         q = [math.fsum(one.p[h] * one.P[h][k] for h in range(H)) for k in range(K)]
-        g = [b if k in one.leaders and q[k] >= eta * b else 0.0 for k in range(K)]
+        g = [min(b, q[k] / eta) if band.few >= K or k in one.leaders else 0.0 for k in range(K)]
         a = one.arm
         d = [row[a] * (one.loss - g[a]) / q[a] + math.fsum(x * y for x, y in zip(row, g, strict=True)) for row in one.P]
         mean = math.fsum(x * y for x, y in zip(one.p, d, strict=True))

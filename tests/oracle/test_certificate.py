@@ -21,7 +21,7 @@ SIMPLE = ("start", "floors", "variance", "base_floors", "switches", "base_varian
 def band_of(K: int) -> naive.Band:
     detectors = tuple(range(recipe.N_MIRRORS, recipe.N_MIRRORS + recipe.N_DETECTORS))
     prior = tuple(share / math.fsum(recipe.PRIOR) for share in recipe.PRIOR)
-    return naive.Band(K, recipe.N_CLIPPED, detectors, prior, recipe.ETA, recipe.DETECTOR_FLOOR)
+    return naive.Band(K, detectors, prior, recipe.FEW)
 
 
 def written_down(learner: Turncoat, arm: int, loss: float) -> naive.Round:
@@ -34,7 +34,9 @@ def written_down(learner: Turncoat, arm: int, loss: float) -> naive.Round:
     return naive.Round(state.p.tolist(), mirrors + points, leaders, arm, loss)
 
 
-@pytest.mark.parametrize(("K", "T", "S", "low", "high"), [(2, 5, 0, 0, 1), (3, 300, 2, 0, 1), (6, 1025, 7, -10, 30)])
+@pytest.mark.parametrize(
+    ("K", "T", "S", "low", "high"), [(2, 5, 0, 0, 1), (3, 300, 2, 0, 1), (6, 1025, 7, -10, 30), (20, 200, 1, 0, 1)]
+)
 def test_every_term_is_that_of_the_page(K: int, T: int, S: int, low: float, high: float) -> None:
     learner, rng = Turncoat(K, seed=K, loss_range=(low, high)), np.random.default_rng(K)
     means, rounds = rng.random((2, K)), []
@@ -63,6 +65,15 @@ def test_tells_that_the_theorem_does_not_cover_are_counted() -> None:
     learner.observe(1, loss=0.2, propensity=0.5)
     assert learner.certificate(1).n_uncovered == 2
     assert "2 tells are not covered" in str(learner.certificate(1))
+    learner.tell(learner.ask(allowed=[0, 2]), loss=0.4)
+    assert learner.certificate(1).n_uncovered == 3
+    learner.retire_arm(0)
+    assert learner.certificate(1).n_uncovered == learner.n_told == 53
+
+
+def test_there_is_none_for_a_range_that_grows() -> None:
+    with pytest.raises(OptionError, match="loss_range is 'adaptive'"):
+        Turncoat(2, loss_range="adaptive").certificate(1)
 
 
 @pytest.mark.parametrize("S", [-1, 1.5, True, "3", None])

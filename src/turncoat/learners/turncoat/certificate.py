@@ -46,7 +46,8 @@ class Certificate(NamedTuple):
         numbers = [f"{value:,.1f}" for value in (*self[2:9], self.total)]
         wide, far = max(map(len, names)), max(map(len, numbers))
         lines = [f"  {name:<{wide}}  {number:>{far}}" for name, number in zip(names, numbers, strict=True)]
-        title = f"Certificate of Turncoat against {self.n_switches:,} switches, by way of {self.base}"
+        what = "switch" if self.n_switches == 1 else "switches"
+        title = f"Certificate of Turncoat against {self.n_switches:,} {what}, by way of {self.base}"
         below = [f"{self.n_uncovered:,} tells are not covered by the theorem"] if self.n_uncovered else []
         return "\n".join([title, *lines[:-1], "  " + "-" * (wide + 2 + far), lines[-1], *below])
 

@@ -136,7 +136,7 @@ def explain(learner: Turncoat) -> Explanation:
         ),
         bases=_bases(state, arms, *learner.loss_range),
         restarts=tuple(
-            (NAMES[N_MIRRORS + i], int(n), int(np.max(state.starts[i])) if n > 0 else None)
+            (NAMES[N_MIRRORS + i], int(n), int(state.starts[i][alive].min()) if n > 0 else None)  # new arms are later
             for i, n in enumerate(state.n_restarts)
         ),
         pages=_pages(state),
@@ -163,7 +163,7 @@ def _bases(state: Any, arms: tuple[Label, ...], low: float, high: float) -> tupl
 def _detected(state: Any, i: int, arm: int, low: float, high: float) -> str:
     """Why a detector proposes its leader."""
     n, start = state.counts[i, arm], int(state.starts[i, arm])
-    since = f"since its restart in round {start:,}" if start else "since the start"
+    since = f"since round {start:,}" if start else "since the start"
     if n == 0.0:
         return f"nothing: not tried {since}"
     loss = low + (high - low) * (1.0 - state.sums[i, arm] / n)

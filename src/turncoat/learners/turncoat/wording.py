@@ -60,7 +60,7 @@ def page_of(told: Explanation) -> str:
         *_trust(told),
     ]
     for name, times, last in told.restarts:
-        lines.append(f"  {name}: started again {_times(times, last)}")
+        lines.append(f"The {name} started again {_times(times, last)}.")
     if told.pages:
         size = told.pages[0].last - told.pages[0].first
         grades = "  ".join(f"{100 * step:.0f} % {sign}" for step, sign in zip(STEPS, SHADES[1:], strict=True))
