@@ -17,6 +17,8 @@ from turncoat.learners.turncoat.state import CHANGES, PAGES
 from turncoat.learners.turncoat.wording import arm_name, percent
 
 ARMS = ["red", "green", "blue"]
+FIRST = int(ENOUGH) - 1  # the round in which an arm that has all votes is believed
+TURN = 2 * int(ENOUGH) + 1  # rounds that it takes to believe in another one
 
 
 def game(learner: Turncoat, best: list[str], rounds: int) -> None:
@@ -169,7 +171,7 @@ def test_an_arm_is_believed_after_enough_votes_and_not_before() -> None:
     vote(learner, 1, int(ENOUGH) - 1)
     assert arms_believed(learner) == []
     vote(learner, 1, 1)
-    assert arms_believed(learner) == [(31, 1)]
+    assert arms_believed(learner) == [(FIRST, 1)]
     vote(learner, 2, 2 * int(ENOUGH) - 1)
     assert len(arms_believed(learner)) == 1
 
@@ -180,31 +182,31 @@ def test_a_switch_is_dated_to_the_last_round_without_doubt() -> None:
     for _ in range(10):  # nobody has a majority
         vote(learner, 0, 3)
         vote(learner, 2, 3)
-    vote(learner, 2, 2 * int(ENOUGH) + 1)
-    assert arms_believed(learner) == [(31, 1), (500, 2)]
+    vote(learner, 2, TURN)
+    assert arms_believed(learner) == [(FIRST, 1), (500, 2)]
 
 
 def test_flicker_is_no_switch() -> None:
     learner = Turncoat(3)
     vote(learner, 1, 500)
     for _ in range(50):
-        vote(learner, 0, 20)
-        vote(learner, 1, 21)
-    assert arms_believed(learner) == [(31, 1)]
+        vote(learner, 0, 30)
+        vote(learner, 1, 31)
+    assert arms_believed(learner) == [(FIRST, 1)]
 
 
 def test_a_hasty_belief_leaves_nothing_behind() -> None:
     learner = Turncoat(3)
     vote(learner, 1, 500)
     before = learner.believed[0, 2]
-    vote(learner, 0, 70)  # believed, but for a few rounds only
+    vote(learner, 0, TURN + 5)  # believed, but for a few rounds only
     assert len(arms_believed(learner)) == 2
-    vote(learner, 1, 65)
-    assert arms_believed(learner) == [(31, 1)]
+    vote(learner, 1, TURN)
+    assert arms_believed(learner) == [(FIRST, 1)]
     assert before == learner.believed[0, 2] == 1.0
-    vote(learner, 0, 70)
-    vote(learner, 2, 65)  # and on to a third one
-    assert arms_believed(learner) == [(31, 1), (635, 2)]
+    vote(learner, 0, TURN + 5)
+    vote(learner, 2, TURN)  # and on to a third one
+    assert arms_believed(learner) == [(FIRST, 1), (505 + 2 * TURN, 2)]
     assert learner.explain().n_switches == 1
 
 
@@ -218,7 +220,7 @@ def test_a_first_belief_that_was_hasty_is_replaced() -> None:
 
 def test_sure_is_the_mean_probability_while_believed() -> None:
     learner = Turncoat(2)
-    vote(learner, 1, 40)  # believed from the 32nd on, so 8 rounds of 1
+    vote(learner, 1, int(ENOUGH) + 8)  # 8 rounds after it was believed
     vote(learner, 1, 24, q=0.6)
     assert learner.believed[0, 2] == pytest.approx((8 * 1.0 + 24 * 0.6) / 32)
 
@@ -227,7 +229,7 @@ def test_as_many_beliefs_as_fit_are_kept_and_all_are_counted() -> None:
     learner, n = Turncoat(3), CHANGES + 10
     size = learner.view().changes.size
     for i in range(n):
-        vote(learner, i % 3, 200)
+        vote(learner, i % 3, 300)
     told = learner.explain()
     assert told.n_switches == n - 1
     assert len(told.switches) == CHANGES - 1
@@ -239,9 +241,9 @@ def test_as_many_beliefs_as_fit_are_kept_and_all_are_counted() -> None:
 def test_undoing_at_the_edge_of_memory_shows_nothing_twice() -> None:
     learner, n = Turncoat(3), CHANGES + 3
     for i in range(n):
-        vote(learner, i % 2, 200)
-    vote(learner, 2, 70)
-    vote(learner, (n - 1) % 2, 65)  # back to the last one: a place is free, and the oldest was overwritten
+        vote(learner, i % 2, 300)
+    vote(learner, 2, TURN + 5)
+    vote(learner, (n - 1) % 2, TURN)  # back to the last one: a place is free, and the oldest was overwritten
     rows = arms_believed(learner)
     assert len(rows) == CHANGES - 1
     assert [arm for _, arm in rows] == [i % 2 for i in range(n - CHANGES + 1, n)]
@@ -258,7 +260,7 @@ def test_belief_in_a_retired_arm_ends() -> None:
     assert (told.best, told.since, told.sure, told.retired) == (None, None, None, ("green",))
     assert "Retired: green." in str(told)
     assert "3 arms, 1 of them retired" in str(learner)
-    vote(learner, 2, 2 * int(ENOUGH) + 1)
+    vote(learner, 2, TURN)
     told = learner.explain()
     assert told.best == "blue"
     assert [(s.when, s.left, s.to) for s in told.switches] == [(300, "green", "blue")]
@@ -266,7 +268,7 @@ def test_belief_in_a_retired_arm_ends() -> None:
 
 def test_an_arm_that_is_alone_is_believed_in() -> None:
     learner = Turncoat(["only"], seed=1)
-    for _ in range(40):
+    for _ in range(60):
         learner.tell(learner.ask(), loss=0.5)
     assert (learner.explain().best, learner.explain().sure) == ("only", 1.0)
 

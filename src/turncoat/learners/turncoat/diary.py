@@ -5,11 +5,11 @@ their end. When all pages are full, neighbours are put on one page, and pages ho
 
 The arm believed best is found by a vote. Each tell, the arm that is the most likely to be served has as many votes as
 that probability; an arm's votes and those of all others cancel out (Boyer & Moore's majority vote, with weights), so
-one number is enough. An arm with 32 votes more than the others have together is believed best, and has no more than
-these 32 to lose. So another one is believed after some 64 rounds on its side. The switch is dated to the last round
-without any doubt, when the one before still had all 32.
+one number is enough. An arm with 48 votes more than the others have together is believed best, and has no more than
+these 48 to lose. So another one is believed after some 96 rounds on its side. The switch is dated to the last round
+without any doubt, when the one before still had all 48.
 
-A belief that doubts began about within 96 rounds was hasty: the next one takes its place, and where that is the one
+A belief that doubts began about within 192 rounds was hasty: the next one takes its place, and where that is the one
 before it, neither switch is kept. What is kept are the last 64 beliefs, and of each how many tells it stood, and the
 probabilities that the arm had in them, summed up: their mean is how sure it was.
 """
@@ -22,8 +22,8 @@ from turncoat._jit import jit_inside
 from turncoat.learners.turncoat.recipe import N_BASES
 from turncoat.learners.turncoat.state import CHANGES, PAGES
 
-ENOUGH = 32.0  # votes
-HASTY = 96.0  # rounds
+ENOUGH = 48.0  # votes
+HASTY = 192.0  # rounds
 
 
 @jit_inside
