@@ -6,12 +6,13 @@ floors, baselines, the guess N) is handed in. A is the set of arms that are ther
 
     P_h(k|A) = P_h(k)/P_h(A);   of the others, 1 for the arm of the largest index in A, the first of equals
     served: q(a|A) = sum_h p_h P_h(a|A)
-    master: C the leaders in A; high(k): q(k|A) >= eta b, with the served q for the arm told
-            d_h = P_h(a|A) (l - b [a in C, high])/q + b sum over k in C, high, of P_h(k|A)
+    master: C all of A, or if these are many the leaders in A; b(k) = min(b, q(k|A)/eta) for k in C, with the served q
+            for the arm told, and 0 for others
+            d_h = P_h(a|A) (l - b(a))/q + sum over k in C of b(k) P_h(k|A)
             p <- argmin <eta d, x> + KL(x || p) over {x_h >= floor_h, sum 1}
     clipped base: x(a) times exp(-rate l/q), normalised; where x(a) is then below 1/(m N), it becomes that, and the
             others share what is left in proportion. (In sets arms may lie below without being told; they stay there.)
-    signed base: x(a) times exp(min(1, -rate (l - mean)/q)), normalised, then (1 - 1/N) x + 1/(N m)
+    signed base: x(a) times exp(min(1, -rate (l - b)/q)), normalised, then (1 - 1/N) x + 1/(N m)
             both: x = P_h(·|A) at first, and P_h(A) x, A's old mass, at the end
 """
 
@@ -34,8 +35,8 @@ class Tuning(NamedTuple):
     rates: Sequence[float]
     floors: Sequence[float]
     guess: float
-    baseline: float  # the master's
-    mean: float  # the signed bases'
+    baseline: float
+    few: int  # arms, all of which have a baseline
 
 
 def project(w: Reals, floors: Reals) -> Reals:
@@ -81,8 +82,10 @@ class Sleeping:
         now = self.p @ inside
         now[a] = q
         leaders = {int(k) for k in inside[len(self.rows) :].argmax(axis=1)}
-        high = [k for k in leaders if now[k] >= tuning.eta * b]
-        d: Reals = inside[:, a] * (REAL(loss) - (b if a in high else 0)) / REAL(q) + b * inside[:, high].sum(axis=1)
+        own = {k: min(b, now[k] / REAL(tuning.eta)) for k in (A if len(A) <= tuning.few else leaders)}
+        d: Reals = inside[:, a] * (REAL(loss) - own.get(a, 0)) / REAL(q)
+        for k, baseline in own.items():
+            d = d + baseline * inside[:, k]
         return d
 
     def tell(
@@ -107,6 +110,6 @@ class Sleeping:
                     x *= (1 - floor) / x.sum()
                     x[place] = floor
             else:
-                x[place] *= np.exp(min(REAL(1), -rate * (REAL(loss) - REAL(tuning.mean)) / REAL(q)))
+                x[place] *= np.exp(min(REAL(1), -rate * (REAL(loss) - REAL(tuning.baseline)) / REAL(q)))
                 x = (1 - 1 / N) * x / x.sum() + 1 / (N * m)
             row[among] = mass * x

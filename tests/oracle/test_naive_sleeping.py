@@ -28,10 +28,10 @@ def test_bases_restrict_themselves_and_the_best_arm_left_leads() -> None:
 
 
 def test_a_charge_by_hand() -> None:
-    """b = 1/2, and only arm 2 leads. Told: arm 1, loss 1, q = 0.2: bases are charged P(1)·5 + P(2)/2."""
+    """Told: arm 1, loss 1, q = 0.2. Of many arms only the leader, arm 2, has a baseline, of 1/2."""
     oracle = Sleeping(3, [1, 1], 1, 0)
     oracle.rows[0] = [0.5, 0.2, 0.3]
-    tuning = Tuning(0.1, [0.5], [0.01, 0.01], 16.0, 0.5, 0.5)
+    tuning = Tuning(0.1, [0.5], [0.01, 0.01], 16.0, 0.5, 0)
     assert oracle.charges(INDICES, [1, 2], 1, 0.2, 1.0, tuning).tolist() == pytest.approx([0.4 * 5 + 0.6 / 2, 0.5])
     oracle.tell(INDICES, [1, 2], 1, 0.2, 1.0, tuning)
     trust = math.exp(-0.23), math.exp(-0.05)
@@ -41,11 +41,19 @@ def test_a_charge_by_hand() -> None:
     assert oracle.rows[0].tolist() == pytest.approx(kept)
 
 
+def test_a_charge_with_a_baseline_for_every_arm() -> None:
+    """The same with both arms in C and eta = 1: arm 1 has the baseline min(1/2, 0.2/1), arm 2 has 1/2."""
+    oracle = Sleeping(3, [1, 1], 1, 0)
+    oracle.rows[0] = [0.5, 0.2, 0.3]
+    found = oracle.charges(INDICES, [1, 2], 1, 0.2, 1.0, Tuning(1.0, [0.5], [0.01, 0.01], 16.0, 0.5, 2))
+    assert found.tolist() == pytest.approx([0.4 * 0.8 / 0.2 + 0.4 * 0.2 + 0.6 * 0.5, 0.5])
+
+
 def test_a_signed_step_by_hand() -> None:
     """Loss 0 below the mean 1/2 raises the arm by exp(min(1, 0.2 · 0.5/0.5)); then 1/16 is shared between two."""
     oracle = Sleeping(3, [1, 1], 0, 1)
     oracle.rows[0] = [0.5, 0.25, 0.25]
-    oracle.tell(INDICES, [0, 1], 0, 0.5, 0.0, Tuning(0.1, [0.2], [0.01, 0.01], 16.0, 0.5, 0.5))
+    oracle.tell(INDICES, [0, 1], 0, 0.5, 0.0, Tuning(0.1, [0.2], [0.01, 0.01], 16.0, 0.5, 2))
     raised = 2 / 3 * math.exp(0.2)
     x = 15 / 16 * raised / (raised + 1 / 3) + 1 / 32
     assert oracle.rows[0].tolist() == pytest.approx([0.75 * x, 0.75 * (1 - x), 0.25])
@@ -54,5 +62,5 @@ def test_a_signed_step_by_hand() -> None:
 def test_where_one_arm_is_there_nothing_moves() -> None:
     oracle = Sleeping(3, [1, 2], 1, 0)
     rows, p = oracle.rows.copy(), oracle.p.copy()
-    oracle.tell(INDICES, [1], 1, 1.0, 1.0, Tuning(0.1, [0.5], [0.01, 0.01], 16.0, 0.5, 0.5))
+    oracle.tell(INDICES, [1], 1, 1.0, 1.0, Tuning(0.1, [0.5], [0.01, 0.01], 16.0, 0.5, 2))
     assert np.array_equal(rows, oracle.rows) and np.array_equal(p, oracle.p)

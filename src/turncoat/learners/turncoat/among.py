@@ -3,7 +3,7 @@
 A is the set of arms that are there. Every base restricts itself to A: a mirror-descent base to P_h(a|A) =
 P_h(a)/P_h(A), a detector or follower to the arm of its largest index in A. What is served is
     q(a|A) = sum_h p_h P_h(a|A)                                                         (1)
-The tell is that of rule.py inside A. The master charges base h by P_h(·|A), with the baseline on the leaders in A. A
+The tell is that of rule.py inside A. The master charges base h by P_h(·|A), with baselines for arms of A. A
 mirror-descent base makes its step on P_h(·|A), floor and share being those of |A| arms; then A gets its old mass P_h(A)
 back. So arms outside A keep their probability under every such base: an arm gains nothing by being away, and loses
 nothing. Detectors and followers get the sample, as ever, and the diary believes in the best of those that are there.
