@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from turncoat.cli.table_commands import TableOptions
 
 
+MOST_TOLD = 6  # switches that a learner is said to have believed in
+
+
 class Standing(NamedTuple):
     """How a learner did, in the table's units."""
 
@@ -73,9 +76,22 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
         print(json.dumps(as_object(outcome), allow_nan=False))
     else:
         print_board(outcome)
+        for line in believed(result, values.arms):
+            print(line)
         if racing["folder"] is not None:
             print(f"saved in {racing['folder']}: the same command goes on from there")
             print(f"turncoat report {racing['folder']} draws it, with losses from 0 to 1")
+
+
+def believed(result: Result, arms: list[str]) -> list[str]:
+    """What each learner that explains itself believed in the game of the first seed, the last few switches."""
+    lines = []
+    for (learner,), beliefs in result.beliefs.filter(seed=0).group_by("learner", maintain_order=True):
+        rows = beliefs.sort("start").rows(named=True)
+        last = [f"{arms[row['arm']]} from round {row['start']:,} ({row['sure']:.0%} sure)" for row in rows[1:]]
+        first = [f"{arms[rows[0]['arm']]} at first"] if len(rows) <= MOST_TOLD else ["…"]
+        lines.append(f"{learner} believed, in its first game, that the best was {', '.join(first + last[-MOST_TOLD:])}")
+    return lines
 
 
 def _own_scale(values: Values) -> tuple[float, float]:
