@@ -22,14 +22,7 @@ from turncoat.report.write import pictures
 K, T, S, GAP = 5, 100_000, 4, 0.3
 GAME = Piecewise(K, T, S, gap=GAP, seed=3)
 N_SEEDS = 20  # of the learners; all play this one game
-LEARNERS = [
-    "exp3",
-    "master-base",
-    "adaptive-master-base",
-    "exp3.s, told S",
-    "adaptive-master-base, shared",
-    "clipped-omd, told S",
-]
+LEARNERS = ["exp3", "adaptive-master-base", "exp3.s, told S", "clipped-omd, told S", "glr-kl-ucb", "turncoat"]
 SIZE = (560, 320)
 
 

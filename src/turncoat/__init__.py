@@ -2,7 +2,7 @@
 
     import turncoat as tc
 
-    learner = tc.AdaptiveMasterBase(["red", "green", "blue"], horizon=10_000, feedback="shared", seed=7)
+    learner = tc.Turncoat(["red", "green", "blue"], seed=7)
     decision = learner.ask()
     learner.tell(decision, loss=0.3)
 

@@ -212,7 +212,7 @@ BAD = [
     (["race", "-l", "exp4"], "no learner 'exp4'; near it are 'exp3"),
     (["race", "-l", "hegde"], "no learner 'hegde'; near it is 'hedge, sees all'"),
     (["race", "-l", "switching-linear"], "'switching-linear' cannot race: turncoat list switching-linear says"),
-    (["race", "-l", "?"], "accepted are 'adaptive-master-base, shared'"),
+    (["race", "-l", "?"], "accepted are 'turncoat'"),
     (["race", "--horizon", "-3"], "-3"),
     (["race", "--horizon", "1e3,,"], "''"),
     (["race", "--horizon", "1" + "0" * 30], "9007199254740992"),

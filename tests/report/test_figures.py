@@ -17,11 +17,13 @@ from tests.report.sample import crowd
 from turncoat.race import ENTRIES, FEW, FRONT
 from turncoat.report import Frames, maps
 from turncoat.report.arms import arms, map_of
+from turncoat.report.axes import Axis
 from turncoat.report.figures import FIGURES, draw_all, still
 from turncoat.report.growth import _words, powers
-from turncoat.report.looks import COLOURS, Look, looks_of
+from turncoat.report.looks import COLOURS, THIN, Look, looks_of
 from turncoat.report.maps import shown_learners
 from turncoat.report.over_time import thinned
+from turncoat.report.panel import lines
 
 Specs = dict[str, dict[str, Any]]
 
@@ -103,6 +105,17 @@ def test_a_learner_looks_the_same_in_every_report() -> None:
     assert {name: everyone[name] for name in FEW} == few
     for names in (["uniform", "adaptive-master-base, shared"], ["mine", "exp3"], ["clipped-omd, told S", *FEW]):
         assert len({look.colour for look in looks_of(names).values()}) == len(names)
+
+
+def test_the_learner_to_start_with_has_the_thickest_line() -> None:
+    widths = {name: look.width for name, look in looks_of(list(ENTRIES)).items()}
+    thick = widths.pop("turncoat")
+    assert set(widths.values()) == {THIN} and thick > 1.5 * THIN
+    point = pl.DataFrame({"learner": ["turncoat"], "t": [1.0], "mean": [0.5], "low": [0.4], "high": [0.6]})
+    unit = Axis("unit", "linear", 0, 1)
+    _, line, _ = lines(point, unit, unit, looks_of(["exp3", "turncoat"]), "t")
+    scale = line.to_dict()["encoding"]["strokeWidth"]["scale"]
+    assert (scale["domain"], scale["range"]) == (["exp3", "turncoat"], [THIN, thick])
 
 
 def test_the_frontier_has_the_regret_at_every_S_and_the_theorems(frames: Frames, specs: Specs) -> None:

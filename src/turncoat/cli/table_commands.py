@@ -112,7 +112,7 @@ def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **raci
     Examples:
       turncoat replay latency.csv --drop time
       turncoat replay revenue.parquet --rewards --range 0 100 --columns a,b,c
-      turncoat replay latency.csv -l exp3 -l "adaptive-master-base, shared"
+      turncoat replay latency.csv -l turncoat -l exp3.s -l exp3
     """
     from turncoat.cli.replay import run_replay
 

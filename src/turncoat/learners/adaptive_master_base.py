@@ -160,8 +160,8 @@ class AdaptiveMasterBase(Master):
         "SK√T, or S√(KT)",
         "H + log K",
         setting="adversarial",
-        when='nothing is known but T: the one to start with, as feedback="shared"',
-        when_not="S is known about right: clipped-omd; losses are random and jump: glr-kl-ucb",
+        when='to compare with the paper: its better algorithm; with less regret as feedback="shared"',
+        when_not="in practice: turncoat needs no T; S is known about right: clipped-omd",
     )
     options = ("feedback", "projection", "rate")
     state_type = AdaptiveMasterBaseState

@@ -172,7 +172,7 @@ class BanditOverBandit(BlockLearner):
         "log K",
         setting="adversarial",
         when="to compare with: the classic way to do without S",
-        when_not="to win: even in 1e7 rounds its blocks are too short; adaptive-master-base",
+        when_not="to win: even in 1e7 rounds its blocks are too short; turncoat",
     )
     options = ("block",)
     state_type = BanditOverBanditState

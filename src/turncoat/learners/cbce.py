@@ -184,7 +184,7 @@ class CBCE(FullInformationLearner):
         "K log t",
         setting="full information",
         when="all losses are seen, the best arm changes, and nobody knows how often",
-        when_not="S is known: fixed-share; only one loss is seen: adaptive-master-base",
+        when_not="S is known: fixed-share; only one loss is seen: turncoat",
     )
     state_type = CBCEState
     signed = ("sums", "arm_sums")

@@ -113,7 +113,7 @@ class ClippedOMD(Learner):
         "log K",
         setting="adversarial",
         when="S is known about right, losses may be anything: the smallest constant",
-        when_not="S is a guess: adaptive-master-base; losses are random and jump: glr-kl-ucb",
+        when_not="S is a guess: turncoat; losses are random and jump: glr-kl-ucb",
     )
     options = ("n_switches", "projection")
     state_type = ClippedOMDState

@@ -160,7 +160,7 @@ class Exp3R(Learner):
         "log K",
         setting="adversarial",
         when="to compare with: the classic change detector over EXP3",
-        when_not="to win: it is slow to notice; glr-kl-ucb, or adaptive-master-base",
+        when_not="to win: it is slow to notice; turncoat, or glr-kl-ucb",
     )
     options = ("gap", "delta", "exploration")
     state_type = Exp3RState

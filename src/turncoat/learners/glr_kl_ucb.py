@@ -218,7 +218,7 @@ class GLRklUCB(IndexLearner):
         "K + log t",
         setting="stochastic",
         when="means stand still and then jump, S unknown: hard to beat",
-        when_not="losses may be anything, or drift fast: adaptive-master-base",
+        when_not="losses may be anything, or drift fast: turncoat",
     )
     options = ("restart", "threshold", "delta", "exploration", "n_splits", "every", "n_switches")
     state_type = GLRklUCBState

@@ -165,7 +165,7 @@ class MasterBase(Master):
         "H + log K",
         setting="adversarial",
         when="to compare with the paper: the better bound for S above (T/K)^⅓",
-        when_not="in practice: adaptive-master-base had 2 to 14 % less regret",
+        when_not="in practice: turncoat; of the two, adaptive-master-base had 2 to 14 % less regret",
     )
     options = ("feedback", "projection")
     state_type = MasterBaseState

@@ -225,7 +225,7 @@ class SwitchingLinear(Learner):
         "d³ + Hd²",
         setting="linear",
         when="any point of a ball can be played, and losses are linear in it and may be adversarial",
-        when_not="arms are finitely many: dlinucb with features, adaptive-master-base without",
+        when_not="arms are finitely many: dlinucb with features, turncoat without",
     )
     options = ("n_switches",)
     state_type = SwitchingLinearState

@@ -126,7 +126,7 @@ class TsallisINF(Learner):
         "K",
         setting="adversarial",
         when='one arm stays best, losses may be anything, T unknown; estimator="rv"',
-        when_not="the best arm changes: adaptive-master-base, or clipped-omd if S is known",
+        when_not="the best arm changes: turncoat, or clipped-omd if S is known",
     )
     options = ("estimator",)
     state_type = TsallisINFState

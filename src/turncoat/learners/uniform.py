@@ -73,7 +73,7 @@ class Uniform(Learner):
         "1",
         setting="adversarial",
         when="as a yardstick: who is not clearly better has learned nothing",
-        when_not="to choose well: start with adaptive-master-base",
+        when_not="to choose well: start with turncoat",
     )
     state_type = UniformState
     uses_horizon = False

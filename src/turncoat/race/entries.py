@@ -96,8 +96,8 @@ ENTRIES: dict[str, Maker] = {
     "band, bold": partial(learners.Band, master="bold"),
 }
 
-# Six for a newcomer's first minute: the paper's two, the one to start with, and what they are measured against.
-FEW = ("adaptive-master-base, shared", "adaptive-master-base", "master-base", "exp3.s, told S", "exp3.s", "exp3")
+# Six for a newcomer's first minute: the one to start with, its hardest rival, the paper's two, and the classics.
+FEW = ("turncoat", "glr-kl-ucb", "adaptive-master-base", "master-base", "exp3.s, told S", "exp3")
 
 
 def learner_of(maker: Maker) -> type[learners.Learner] | None:

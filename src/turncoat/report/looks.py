@@ -3,7 +3,7 @@
 The first colours are those of Okabe & Ito ("Color universal design", 2008), which the colour-blind can tell apart,
 less black and yellow, which vanish on one of the two backgrounds, with a middle grey added. Five more make a dozen;
 some people take them for others. There, and in black and white, the dashes, the markers and the names at the ends of
-the lines do the work; text is never coloured.
+the lines do the work; text is never coloured. The learner to start with has the thickest line.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ COLOURS = (
 )
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (14, 4))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+THIN, THICK = 1.8, 3.2  # pixels
 
 PLANTED = COLOURS[1]  # the planted path, on top of a map
 BELIEVED, EDGE = "white", "#1f1f1f"  # the switches that a learner believes in
@@ -32,11 +33,12 @@ _KNOWN = {learner: place for place, learner in enumerate(dict.fromkeys([*FEW, *E
 
 
 class Look(NamedTuple):
-    """A learner's colour, dash and marker: 12 colours and 5 dashes make 60 pairs before one comes again."""
+    """A learner's colour, dash, marker and width of line: 12 colours and 5 dashes make 60 pairs before one comes again."""
 
     colour: str
     dash: tuple[int, ...]
     shape: str
+    width: float
     league: str = ""  # of those that see more than one loss a round: written beside the name
 
 
@@ -53,7 +55,7 @@ def looks_of(learners: list[str], settings: Mapping[str, str] = NO_SETTINGS) -> 
         places[learner] = next(place for place in count(wished) if _is_free(place, set(places.values())))
     leagues = {learner: league_of(settings.get(learner, "")) for learner in learners}
     return {
-        learner: _look(places[learner])._replace(league="" if league == BANDIT else league)
+        learner: _look(places[learner], learner)._replace(league="" if league == BANDIT else league)
         for learner, league in leagues.items()
     }
 
@@ -64,8 +66,9 @@ def _is_free(place: int, taken: set[int]) -> bool:
     return place not in taken and (len(taken) >= n or place % n not in {other % n for other in taken})
 
 
-def _look(place: int) -> Look:
-    return Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], SHAPES[place % len(SHAPES)])
+def _look(place: int, learner: str) -> Look:
+    width = THICK if learner == FEW[0] else THIN
+    return Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], SHAPES[place % len(SHAPES)], width)
 
 
 def paper(ink: str, faint: str, background: str) -> dict[str, Any]:

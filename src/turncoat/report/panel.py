@@ -45,6 +45,12 @@ def dash_of(looks: Mapping[str, Look]) -> alt.StrokeDash:
     return alt.StrokeDash("learner:N", scale=scale, legend=None)
 
 
+def width_of(looks: Mapping[str, Look]) -> alt.StrokeWidth:
+    """How thick the learners' lines are."""
+    scale = alt.Scale(domain=list(looks), range=[look.width for look in looks.values()])
+    return alt.StrokeWidth("learner:N", scale=scale, legend=None)
+
+
 def shape_of(looks: Mapping[str, Look]) -> alt.Shape:
     """The learners' markers."""
     scale = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
@@ -83,8 +89,13 @@ def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look],
         x=x, y=up.y("bottom:Q"), y2="top:Q", color=colour, fillOpacity=faded(0.16, alt.FillOpacityValue)
     )
     alone: dict[str, Any] = {"point": {"filled": True, "size": 36}} if data[field].n_unique() == 1 else {}
-    line = base.mark_line(clip=leaves, strokeWidth=1.8, **alone).encode(
-        x=x, y=up.y("at:Q"), color=colour, strokeDash=dash_of(looks), strokeOpacity=faded(1.0, alt.StrokeOpacityValue)
+    line = base.mark_line(clip=leaves, **alone).encode(
+        x=x,
+        y=up.y("at:Q"),
+        color=colour,
+        strokeDash=dash_of(looks),
+        strokeWidth=width_of(looks),
+        strokeOpacity=faded(1.0, alt.StrokeOpacityValue),
     )
     tips = [
         alt.Tooltip("learner:N"),

@@ -14,11 +14,10 @@ import numpy as np
 
 from turncoat._jit import borrow, jit, jit_inside
 from turncoat.learners.flat import HEAD
-from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown, lead, refresh
+from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown, lead, refresh, untried
 from turncoat.learners.turncoat.mirrors import rebuild, rescale
 from turncoat.learners.turncoat.recipe import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
 from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
-from turncoat.rng import uniform_at
 from turncoat.types import Vector
 
 TREES = ("weights", "crowns")  # whose leaves stand from row P on
@@ -79,7 +78,7 @@ def enter(buffer: Vector) -> None:
     for i in range(N_DETECTORS):
         state.starts[i, arm] = state.clock[0]
         state.sizes[i, arm, 0] = state.sizes[i, arm, 1] = 1.0
-        state.crowns[state.P + arm, i] = UNTRIED + uniform_at(state.rng[0], int(state.clock[0]), arm)
+        state.crowns[state.P + arm, i] = untried(state.clock[0], arm)
     for i in range(N_DETECTORS, N_LEADERS):
         state.crowns[state.P + arm, i] = UNTRIED
     for node in range(state.P - 1, 0, -1):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from turncoat._jit import jit, jit_inside
 from turncoat.learners.glr import LOWER, UPPER, evidence, extend, kl
 from turncoat.learners.kl import upper
@@ -33,8 +35,15 @@ from turncoat.types import Matrix, Vector
 
 UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more by lot
 ABSENT = -1.0  # below any index
+_LOT = np.uint64(2718281828)
 
 KEPT = tuple(1.0 - 1.0 / window for window in WINDOWS)  # of everything, each round
+
+
+@jit
+def untried(now: int, arm: int) -> float:
+    """The index of an arm that waits to be tried: in an order by lot, which no ask can change."""
+    return UNTRIED + uniform_at(_LOT, now, arm)
 
 
 @jit
@@ -151,7 +160,7 @@ def start_again(state: Any, i: int, arm: int) -> None:
         state.counts[i, k] = state.sums[i, k] = 0.0
         state.starts[i, k] = state.clock[0]
         state.sizes[i, k, 0] = state.sizes[i, k, 1] = 1.0
-        state.crowns[state.P + k, i] = UNTRIED + uniform_at(state.rng[0], int(state.clock[0]), k)
+        state.crowns[state.P + k, i] = untried(state.clock[0], k)
         if state.recalled[i, k] > 0.0:
             level = DETECTOR_INDEX * math.log(2.0) / state.recalled[i, k]
             state.crowns[state.P + k, i] = upper(state.recalled_sums[i, k] / state.recalled[i, k], level)

@@ -55,7 +55,7 @@ class Turncoat(ChangingLearner):
     facts = Facts(
         "unused",
         "unknown",
-        "√(SKT) + K√T",
+        "an oracle inequality",
         "log K",
         setting="adversarial",
         when="always, unless you know better",
