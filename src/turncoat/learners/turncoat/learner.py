@@ -3,10 +3,10 @@
 Setting: losses in [0, 1], anything; T and S unknown. Rule: H bases of different faiths (recipe.py) all learn from every
 round, and a master trusts each as much as it has earned.
     draw base h with probability p(h), and its arm: q(k) = sum_h p(h) P_h(k) is served                  (1)
-    d(h) = P_h(a) (loss - b [a in C])/q(a) + b sum over k in C of P_h(k)                                (2)
+    d(h) = P_h(a) (loss - b(a))/q(a) + sum over k of P_h(k) b(k),  b(k) = min(b, q(k)/eta)              (2)
     p <- an entropy step with eta d(h), exactly, onto p(h) ≥ floor(h)                                   (3)
-C: the arms that detectors and followers propose, as far as q ≥ eta b. b, the baseline, is a mean of past losses. Both
-are known before the draw, so (2) is unbiased for the loss of base h; and what it subtracts keeps it small.
+b, the baseline, is a mean of past losses; of more than 16 arms only those have b(k) > 0 that a detector or follower
+proposes. All of it is known before the draw, so (2) is unbiased for the loss of base h, and eta d(h) ≥ -1.
     rule.py                (1) to (3)
     mirrors.py             clipped and signed mirror descent
     leaders.py             detectors and followers
