@@ -15,20 +15,28 @@ Number = Any  # float, or Fraction where a sum has to come out exactly
 History = list[tuple[int, float]]  # (arm, loss), one a round
 Propose = Callable[[History], list[list[float]]]  # the specialists' distributions over arms
 
-CURVE = math.e - 2  # the largest value of (e^-x - 1 + x) / x² for x ≥ -1, at x = -1
+
+def curve(below: float) -> float:
+    """The largest value of (e^-x - 1 + x) / x² for x ≥ -below: the one at x = -below."""
+    return (math.expm1(below) - below) / below**2
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Rates and floors at a guess N of the horizon. The first specialist has the high floor of a detector."""
+    """Rates and floors at a guess N of the horizon. One specialist has the high floor of a detector."""
 
     K: int
     n_clipped: int
     n_specialists: int
     first: int = 16
     pace: float = 2.0
+    most: float = 0.5  # what eta is at most
     trust: float = 0.3
     even: bool = False  # whether the prior is uniform
+    grid: float | None = None  # from one rate of a clipped base to the next, as an exponent of N; None: up to N
+    shares: tuple[float, ...] = ()  # the prior, if it is a special one
+    detector: int | None = None  # which base; None: the first specialist
+    few: int = 0  # up to so many arms all are candidates
 
     @property
     def H(self) -> int:
@@ -50,21 +58,24 @@ class Tuning:
         return found
 
     def eta(self, N: int) -> float:
-        return min(self.pace / math.sqrt(N), 0.5)
+        return min(self.pace / math.sqrt(N), self.most)
 
     def floors(self, N: int) -> list[float]:
         low = min(1 / (N * self.H), 0.5 / self.H)
-        high = min(self.trust / math.sqrt(N), 0.25)
-        return [high if h == self.n_clipped else low for h in range(self.H)]
+        high = self.trust / math.sqrt(N)
+        heard = self.n_clipped if self.detector is None else self.detector
+        return [high if h == heard else low for h in range(self.H)]
 
     def beta(self, N: int) -> float:
         return 1 / (self.K * N)
 
     def xi(self, j: int, N: int) -> float:
-        power = j / max(self.n_clipped - 1, 1)
+        power = j / max(self.n_clipped - 1, 1) if self.grid is None else j * self.grid
         return math.sqrt(N**power / (self.K * N))
 
     def prior(self) -> list[float]:
+        if self.shares:
+            return [share / math.fsum(self.shares) for share in self.shares]
         if self.even:
             return [1 / self.H] * self.H
         shares = [0.5 if h == self.n_clipped else 0.025 if h < self.n_clipped else 0.05 for h in range(self.H)]
@@ -78,7 +89,7 @@ class Round(NamedTuple):
     p: list[float]
     P: list[list[float]]  # one distribution over arms a base
     q: list[float]
-    g: list[float]  # the baseline of each arm: b, or 0
+    g: list[float]  # the baseline of each arm
     a: int
     ell: float
     d: list[float]  # the charge of each base
@@ -90,8 +101,8 @@ def mixture(p: Sequence[Number], P: Sequence[Sequence[Number]]) -> list[Number]:
 
 
 def baselines(q: Sequence[Number], candidates: set[int], eta: Number, b: Number) -> list[Number]:
-    """b for the candidates that are served with probability eta b or more, 0 for all other arms."""
-    return [b if k in candidates and q[k] >= eta * b else b * 0 for k in range(len(q))]
+    """min(b, q(k)/eta) for the candidates, 0 for all other arms."""
+    return [min(b, q[k] / eta) if k in candidates else b * 0 for k in range(len(q))]
 
 
 def charges(P: Sequence[Sequence[Number]], q: Number, g: Sequence[Number], a: int, ell: Number) -> list[Number]:
@@ -146,6 +157,8 @@ class Band:
         b = self.fast - max(-0.2, min(0.2, self.fast - slow))
         opinions = P[self.tuning.n_clipped :]
         named = {row.index(max(row)) for row, names in zip(opinions, self.proposers, strict=True) if names}
+        if self.tuning.few >= self.tuning.K:
+            named = set(range(self.tuning.K))
         g = baselines(q, named, eta, b)
         d = charges(P, q[a], g, a, ell)
         self.p = entropy_step(p, [eta * d_h for d_h in d], self.tuning.floors(N))
@@ -203,8 +216,8 @@ def master_floors(tuning: Tuning, T: int) -> float:
 
 
 def master_variance(tuning: Tuning, rounds: Sequence[Round]) -> float:
-    """(e - 2) sum eta_t Var_t."""
-    return CURVE * math.fsum(tuning.eta(one.N) * spread(one.p, one.d) for one in rounds)
+    """c sum eta_t Var_t, where c is the curve at 1 + eta_1."""
+    return curve(1 + tuning.eta(tuning.first)) * math.fsum(tuning.eta(one.N) * spread(one.p, one.d) for one in rounds)
 
 
 def master_gap(tuning: Tuning, rounds: Sequence[Round]) -> float:

@@ -73,11 +73,11 @@ def test_the_variance_estimate_of_a_clipped_base_is_unbiased(state: State) -> No
 
 
 @given(states())
-def test_no_exponent_is_below_minus_one(state: State) -> None:
+def test_how_far_exponents_are_below_0(state: State) -> None:
     for _, d in draws(state):
         mean = dot(state.p, d)
         assert min(state.eta * d_h for d_h in d) >= -1
-        assert min(state.eta * (d_h - mean) for d_h in d) >= -1
+        assert min(state.eta * (d_h - mean) for d_h in d) >= -1 - state.eta * state.b
 
 
 @given(states())
@@ -95,27 +95,28 @@ def test_second_moments(state: State) -> None:
     assert sum(q * dot(state.p, [d_h**2 for d_h in d]) for q, d in draws(state)) <= min(K, H) + 1
 
 
-def test_minus_one_is_approached() -> None:
-    # Arm 0 is served with probability eta b exactly, by a base that is sure of it, and costs nothing.
-    eta, b = Fraction(1, 2), Fraction(1, 1000)
-    P = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
-    p = [eta * b, 1 - eta * b]
-    d = naive.charges(P, p[0], naive.baselines(p, {0}, eta, b), 0, Fraction(0))
-    assert eta * d[0] == -1 + eta * b
-    assert -1 <= eta * (d[0] - dot(p, d)) < Fraction(-99, 100)
+SURE = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]  # two bases, each sure of an arm
 
 
-def test_without_the_threshold_an_exponent_falls_below_minus_one() -> None:
-    P = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
-    q = naive.mixture([Fraction(1, 100), Fraction(99, 100)], P)
-    assert naive.baselines(q, {0}, Fraction(1, 2), Fraction(1)) == [0, 0]
-    assert Fraction(1, 2) * min(naive.charges(P, q[0], [Fraction(1), Fraction(0)], 0, Fraction(0))) < -1
+def test_minus_one_and_what_is_below_it_are_approached() -> None:
+    # Arm 0, which is rarely served, costs nothing; arm 1, with its whole baseline, makes the mean.
+    eta, b, rare = Fraction(1, 2), Fraction(1), Fraction(1, 1000)
+    p = [rare, 1 - rare]
+    d = naive.charges(SURE, p[0], naive.baselines(p, {0, 1}, eta, b), 0, Fraction(0))
+    assert eta * d[0] == -1 + rare
+    assert -1 - eta * b <= eta * (d[0] - dot(p, d)) < -1 - eta * b + 4 * rare
 
 
-def test_with_a_rate_above_one_half_a_centred_exponent_falls_below_minus_one() -> None:
-    P = [[Fraction(k == h) for k in range(3)] for h in range(3)]
-    p = [Fraction(98, 100), Fraction(1, 100), Fraction(1, 100)]
-    g = naive.baselines(p, {0}, Fraction(3, 5), Fraction(1))
-    d = naive.charges(P, p[1], g, 1, Fraction(1))
-    lowest = min(d_h - dot(p, d) for d_h in d)
-    assert Fraction(3, 5) * lowest < -1 < Fraction(1, 2) * lowest
+def test_with_the_curve_at_one_the_gap_can_be_larger_than_the_variance() -> None:
+    # Why c is not e - 2: the case above, with the rate that ships.
+    eta, rare = 0.04, 1e-4
+    p, P = [rare, 1 - rare], [[1.0, 0.0], [0.0, 1.0]]
+    d = naive.charges(P, rare, naive.baselines(p, {0, 1}, eta, 1.0), 0, 0.0)
+    gap, variance = naive.gap(p, [eta * d_h for d_h in d]), eta**2 * naive.spread(p, d)
+    assert naive.curve(1) * variance < gap <= naive.curve(1 + eta) * variance
+
+
+def test_with_the_whole_baseline_an_exponent_falls_below_minus_one() -> None:
+    p = [Fraction(1, 100), Fraction(99, 100)]
+    assert naive.baselines(p, {0}, Fraction(1, 2), Fraction(1)) == [Fraction(1, 50), 0]
+    assert Fraction(1, 2) * min(naive.charges(SURE, p[0], [Fraction(1), Fraction(0)], 0, Fraction(0))) < -1

@@ -66,8 +66,9 @@ def test_sums_over_doublings() -> None:
 
 
 def test_rates_and_floors_are_as_the_proof_wants_them() -> None:
-    for tuning in TUNINGS:
+    for tuning in [*TUNINGS, SHIPPED]:
         N = tuning.first
+        assert all(share >= floor for share, floor in zip(tuning.prior(), tuning.floors(N), strict=True))
         assert math.fsum(tuning.floors(N)) <= 1
         for _ in range(20):
             assert tuning.eta(2 * N) <= tuning.eta(N) <= 0.5
@@ -103,15 +104,16 @@ def test_the_master_can_owe_what_its_start_says() -> None:
     assert 0.75 * start < left - gaps and left <= start + gaps
 
 
-SHIPPED = Tuning(K=10, n_clipped=8, n_specialists=12)
+SHARES = (0.01,) * 9 + (1.0, 0.03, 0.03, 0.03, 0.08)
+SHIPPED = Tuning(K=10, n_clipped=3, n_specialists=11, most=0.04, grid=0.25, shares=SHARES, detector=9)
 PAGE = Path(__file__).parents[2] / "docs" / "guarantee.md"
 
 
 def row_of_the_page(tuning: Tuning, T: int) -> list[str]:
     """T, and the terms of the theorem divided by it, the master's variance at its largest and V = K."""
     rates = math.fsum(n * tuning.eta(N) for N, n in tuning.guesses(T))
-    variance = naive.CURVE * rates * (min(tuning.K, tuning.H) - 0.75)
-    starts = [naive.master_start(tuning, h, T) for h in (0, tuning.n_clipped)]
+    variance = naive.curve(1 + tuning.eta(tuning.first)) * rates * (min(tuning.K, tuning.H) - 0.75)
+    starts = [naive.master_start(tuning, h, T) for h in (0, SHARES.index(1.0))]
     floors = naive.master_floors(tuning, T)
     bases = []
     for S in (0, 10):

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from turncoat.errors import OptionError
 from turncoat.learners.inputs import is_whole
-from turncoat.learners.turncoat.recipe import N_CLIPPED, NAMES, set_rates
+from turncoat.learners.turncoat.recipe import MOST_ETA, N_CLIPPED, NAMES, set_rates
 
-CURVE = math.e - 2.0
+BELOW = 1.0 + MOST_ETA  # no centred exponent of the master is further below 0
+CURVE = (math.exp(BELOW) - 1.0 - BELOW) / BELOW**2
 
 
 class Certificate(NamedTuple):
@@ -29,7 +30,7 @@ class Certificate(NamedTuple):
     base: str  # the clipped base
     start: float  # ln(1/floor_j before the last doubling)/eta_T + B: starting the master
     floors: float  # Σ A(N_t): the floors of the master
-    variance: float  # (e - 2) M: the master's
+    variance: float  # c M: the master's; c = (e^x - 1 - x)/x², x = 1 + eta_1
     base_floors: float  # (1 - 1/K) Σ 1/N_t
     switches: float  # (S + 1) (1 - 1/N) ln(KN)/xi_T - ((1 - 1/N_1) ln(KN) - ln K)/xi_1
     base_variance: float  # V_j
