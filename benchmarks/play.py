@@ -26,6 +26,8 @@ Game: TypeAlias = tuple[str, int]  # who plays, and how many arms
 BARE: Game = ("bare loop: 2 uniforms, 1 exp", 0)
 FREE: Game = ("  the same, rounds not waiting", 0)
 TARGET_LEARNER = "AdaptiveMasterBase, own"
+TURNCOAT = "Turncoat"
+MICROSECONDS = {10: 1.5, 1_000: 6.0}  # K: what a round of Turncoat may take
 
 MAKERS: dict[str, Callable[..., tc.Learner]] = {
     "Uniform": tc.Uniform,
@@ -36,6 +38,7 @@ MAKERS: dict[str, Callable[..., tc.Learner]] = {
     "MasterBase, shared": partial(tc.MasterBase, feedback="shared"),
     "AdaptiveMasterBase, own": tc.AdaptiveMasterBase,
     "AdaptiveMasterBase, shared": partial(tc.AdaptiveMasterBase, feedback="shared"),
+    TURNCOAT: tc.Turncoat,
 }
 
 
@@ -91,7 +94,7 @@ def measure(T: int, repeats: int, learners: Iterable[str] = MAKERS, arms: Iterab
 
 
 def run(quick: bool) -> Result:
-    """The table of all learners, and the two targets."""
+    """The table of all learners, and the targets."""
     T, repeats = (20_000, 3) if quick else (100_000, 25)
     ns = measure(T, repeats)
     rows: list[list[object]] = [[name, ns[name, 0], *[""] * (len(ARMS) - 1)] for name, _ in (BARE, FREE)]
@@ -106,4 +109,6 @@ def run(quick: bool) -> Result:
         Target(f"{TARGET_LEARNER}: K=10 against the bare loop", few / ns[BARE], 6.0, at_most=True),
         Target(f"{TARGET_LEARNER}: K=100,000 against K=10", many / few, 8.0, at_most=True),
     ]
+    for K, limit in MICROSECONDS.items():
+        targets.append(Target(f"{TURNCOAT}: a round, K={K:,}", ns[TURNCOAT, K] / 1e3, limit, True, "µs"))
     return Result([table], targets)

@@ -33,7 +33,7 @@ _KNOWN = {learner: place for place, learner in enumerate(dict.fromkeys([*FEW, *E
 
 
 class Look(NamedTuple):
-    """A learner's colour, dash, marker and width of line: 12 colours and 5 dashes make 60 pairs, all different."""
+    """A learner's colour, dash, marker and line: 12 colours and 5 dashes make 60 pairs before one comes again."""
 
     colour: str
     dash: tuple[int, ...]
