@@ -154,9 +154,7 @@ def make_stream(pool: Mapping[str, Costs]) -> Costs:
 
 # -- what learners make of it ----------------------------------------------------------------------------------------
 
-make_master = partial(tc.AdaptiveMasterBase, feedback="shared")
-MASTER = "adaptive-master-base, shared"
-LEARNERS: dict[str, Callable[..., tc.Learner]] = {MASTER: make_master, "exp3.s": tc.Exp3S, "exp3": tc.Exp3}
+LEARNERS: dict[str, Callable[..., tc.Learner]] = {"turncoat": tc.Turncoat, "exp3.s": tc.Exp3S, "exp3": tc.Exp3}
 
 
 def total(table: Matrix | Ints, arms: Ints) -> float:
@@ -165,12 +163,15 @@ def total(table: Matrix | Ints, arms: Ints) -> float:
 
 
 def race(table: tc.environments.Table) -> pl.DataFrame:
-    """Milliseconds a block, and regret against the best path: learners, best first, and two yardsticks."""
+    """Milliseconds a block, and regret against the best path: learners and fixed codecs, best first, and that path."""
     board = tc.race(LEARNERS, table, table.horizon, seeds=SEEDS, max_switches=S).leaderboard()
     learners = board.select("learner", "loss", "regret", "low", "high")
     best = tc.best_switching_losses(table.losses(), S)
-    names = ["the best fixed codec", f"the best path, {S} switches"]
-    yardsticks = pl.DataFrame({"learner": names, "loss": best[[0, S]], "regret": best[[0, S]] - best[S]})
+    fixed = sorted(zip(table.losses().sum(axis=0).tolist(), table.arms, strict=True))
+    rows = [(f"always {codec}", loss) for loss, codec in fixed]
+    rows[0] = (f"{rows[0][0]}, the best fixed codec", rows[0][1])
+    rows.append((f"the best path, {S} switches", float(best[S])))
+    yardsticks = pl.DataFrame(rows, ["learner", "loss"], orient="row").with_columns(regret=pl.col("loss") - best[S])
     both = pl.concat([learners, yardsticks], how="diagonal")
     return both.select("learner", pl.exclude("learner") * LIMIT / table.horizon).rename({"loss": "ms a block"})
 
@@ -188,7 +189,7 @@ def phases(table: tc.environments.Table, played: Ints) -> pl.DataFrame:
 
 def send_with_late_news(codecs: list[str], losses: Matrix) -> float:
     """The loop of a program that sends. News of a block come when DELAY more are under way. Returns the total loss."""
-    learner = make_master(codecs, len(losses), seed=1)
+    learner = tc.Turncoat(codecs, seed=1)
     under_way: deque[tuple[tc.Decision, float]] = deque()
     lost = 0.0
     for block in losses:
@@ -220,6 +221,7 @@ def show(frame: pl.DataFrame) -> None:
         tbl_width_chars=120,
         tbl_rows=-1,
         tbl_cols=-1,
+        fmt_str_lengths=40,
         float_precision=2,
     ):
         print(frame, end="\n\n")
@@ -230,9 +232,9 @@ def replay(table: tc.environments.Table, sizes: Ints) -> Ints:
     losses, arms, T = table.losses(), [str(arm) for arm in table.arms], table.horizon
     print(f"{T:,} blocks, mean over {SEEDS} seeds; milliseconds a block, and those beyond the best path:")
     show(race(table))
-    played = tc.play(make_master(arms, T, seed=1), table)
+    played = tc.play(tc.Turncoat(arms, seed=1), table)
     regret = tc.switching_regret(losses, played, S) * LIMIT / 1e3
-    print(f"one run of {MASTER}: {versus_fixed(total(losses, played), losses, arms)}")
+    print(f"one run of turncoat: {versus_fixed(total(losses, played), losses, arms)}")
     print(f"seconds beyond the best path with 0 … {S} switches:", *(f"{r:.1f}" for r in regret))
     fixed = np.full(T, losses.sum(axis=0).argmin())
     lines = {"this run": played, "the best fixed codec": fixed, "the best path": tc.best_switching_path(losses, S)}
@@ -243,7 +245,7 @@ def replay(table: tc.environments.Table, sizes: Ints) -> Ints:
     late = send_with_late_news(arms, losses)
     print(f"told {DELAY} blocks late: {versus_fixed(late, losses, arms)}")
     short = np.ascontiguousarray(losses[::8])
-    hasty = total(short, tc.play(make_master(arms, len(short), seed=1), short))
+    hasty = total(short, tc.play(tc.Turncoat(arms, seed=1), short))
     print(f"with every eighth block only, {len(short):,}: {versus_fixed(hasty, short, arms)}")
     return played
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,11 +114,11 @@ class CompiledGreedy(tc.Learner):
 
 # -- the race --------------------------------------------------------------------------------------------------------
 
-OURS = "adaptive-master-base, shared"
+OURS = "turncoat"
 LEARNERS: dict[str, Callable[..., Any]] = {
     "yours": Greedy,
     "yours, compiled": CompiledGreedy,
-    OURS: partial(tc.AdaptiveMasterBase, feedback="shared"),
+    OURS: tc.Turncoat,
     "exp3.s, told S": tc.told(tc.Exp3S),
 }
 GAMES = ["flip/3", "piecewise/10", "levels/500"]  # two arms in turns, many arms in turns, changes that are none
