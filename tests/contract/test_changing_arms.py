@@ -370,3 +370,17 @@ def test_it_explains_itself_whoever_comes_and_goes() -> None:
         assert (said.best, said.retired, len(said.arms)) == (None, ("blue",), 5)
         assert said.likeliest == "pink"
         assert "blue" in str(said)
+
+
+@pytest.mark.jit_off
+def test_the_last_restart_is_not_the_day_an_arm_came() -> None:
+    learner = Turncoat(2, seed=1)
+    learner.observe(1, 0.5, 0.5)
+    while not learner.view().n_restarts[0]:
+        learner.observe(0, float(learner.n_told > 20), 0.5)
+    when = learner.n_told
+    assert learner.explain().bases[N_MIRRORS].why == f"nothing: not tried since round {when}"
+    learner.observe(0, 1.0, 0.5)  # now the other one is better, as far as it is known
+    assert learner.explain().bases[N_MIRRORS].why == f"what it recalls from before: not tried since round {when}"
+    learner.add_arm()
+    assert learner.explain().restarts == (("detector", 1, when),)

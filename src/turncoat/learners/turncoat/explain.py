@@ -165,7 +165,8 @@ def _detected(state: Any, i: int, arm: int, low: float, high: float) -> str:
     n, start = state.counts[i, arm], int(state.starts[i, arm])
     since = f"since round {start:,}" if start else "since the start"
     if n == 0.0:
-        return f"nothing: not tried {since}"
+        known = "what it recalls from before" if state.recalled[i, arm] > 0.0 else "nothing"
+        return f"{known}: not tried {since}"
     loss = low + (high - low) * (1.0 - state.sums[i, arm] / n)
     return f"a mean loss of {loss:.3g} in {int(n):,} rounds of it {since}"
 
