@@ -9,13 +9,13 @@ import ast
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import turncoat as tc
 from turncoat import learners
 from turncoat.errors import OptionError, unknown
+from turncoat.learners.turncoat.recipe import set_rates_plainly
 from turncoat.race import BANDIT, ENTRIES, league_of
 from turncoat.race.entries import Maker, Told, learner_of, make_learner, told
 
@@ -80,7 +80,7 @@ def _player(name: str, maker: Maker, why: str) -> Player:
 
 def anytime(arms: Any, horizon: int, **words: Any) -> Any:
     """Turncoat as users meet it: nobody tells it the horizon."""
-    return _turncoat(arms, **words)
+    return tc.Turncoat(arms, **words)
 
 
 def with_horizon(arms: Any, horizon: int, **words: Any) -> Any:
@@ -88,18 +88,10 @@ def with_horizon(arms: Any, horizon: int, **words: Any) -> Any:
 
     Users cannot have it, as it has no use for a horizon; it is here to see what guessing costs.
     """
-    learner = _turncoat(arms, horizon=horizon, **words)
-    if not learner.uses_horizon:
-        learner.view().guess[0] = horizon
-        import_module("turncoat.learners.turncoat.recipe").set_rates(learner.view())
+    learner = tc.Turncoat(arms, **words)
+    learner.view().guess[0] = horizon
+    set_rates_plainly(learner.view())
     return learner
-
-
-def _turncoat(arms: Any, **words: Any) -> Any:
-    kind = getattr(tc, "Turncoat", None)
-    if kind is None:
-        raise OptionError("this version of the package has no Turncoat; accepted is another first learner: stand-in")
-    return kind(arms, **words)
 
 
 OURS = {
@@ -109,7 +101,7 @@ OURS = {
         "stand-in",
         partial(learners.AdaptiveMasterBase, feedback="shared"),
         "stand-in AdaptiveMasterBase feedback=shared",
-        "to try the experiments without Turncoat",
+        "to try the experiments at less cost: it compiles sooner than Turncoat",
         True,
     ),
 }
@@ -161,11 +153,7 @@ PRACTICAL: dict[str, tuple[Maker, str]] = {
 
 def _is_bandit(maker: Maker) -> bool:
     kind = learner_of(maker)
-    return kind is not None and not issubclass(kind, _turncoat_kinds()) and league_of(kind.facts.setting) == BANDIT
-
-
-def _turncoat_kinds() -> tuple[type, ...]:
-    return tuple(kind for kind in (getattr(tc, "Turncoat", None), getattr(tc, "Band", None)) if kind is not None)
+    return kind is not None and not issubclass(kind, tc.Turncoat | tc.Band) and league_of(kind.facts.setting) == BANDIT
 
 
 RIVALS = {

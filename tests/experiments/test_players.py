@@ -34,6 +34,13 @@ def test_everyone_can_be_made_told_switches_or_not() -> None:
                 assert player.make(3, 1000, n_switches, 1).n_arms == 3
 
 
+def test_turncoat_can_be_told_the_horizon() -> None:
+    """Its rates were set by a kernel that only compiled code may call: Python crashed."""
+    state = OURS["turncoat, told T"].make(3, 1000, None, 1).view()
+    assert state.guess[0] == 1000.0
+    assert state.rates[0] == pytest.approx(1 / 3000**0.5)
+
+
 def test_rivals_are_told_the_planted_switches_if_they_can_use_them() -> None:
     assert RIVALS["exp3.s, told S"].make(3, 1000, 7, 1).n_switches == 7
     assert RIVALS["exp3.s"].make(3, 1000, 7, 1).n_switches is None

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from turncoat.errors import OptionError
 from turncoat.learners.inputs import is_whole
-from turncoat.learners.turncoat.recipe import MOST_ETA, N_CLIPPED, NAMES, set_rates
+from turncoat.learners.turncoat.recipe import MOST_ETA, N_CLIPPED, NAMES, set_rates_plainly
 
 BELOW = 1.0 + MOST_ETA  # no centred exponent of the master is further below 0
 CURVE = (math.exp(BELOW) - 1.0 - BELOW) / BELOW**2
@@ -88,7 +88,7 @@ def certify(state: Any, fresh: Any, S: int, width: float) -> Certificate:
         if told < T:
             known = list(fresh.floors)
             fresh.guess[0] *= 2.0
-            getattr(set_rates, "py_func", set_rates)(fresh)  # as plain Python: compiled, it is for kernels alone
+            set_rates_plainly(fresh)
     found = []
     for j in range(N_CLIPPED):
         switches = (S + 1) * (1.0 - 1.0 / N) * far / float(state.rates[j]) - begun[j]

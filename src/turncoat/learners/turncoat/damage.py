@@ -8,7 +8,7 @@ from turncoat.learners.glr import chain_damage
 from turncoat.learners.saved import are_counts
 from turncoat.learners.turncoat.diary import ENOUGH
 from turncoat.learners.turncoat.mirrors import rebuild
-from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates
+from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates_plainly
 from turncoat.learners.turncoat.state import CHANGES, PAGES, TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL
 
@@ -40,7 +40,7 @@ def _rates(state: TurncoatState) -> str:
     if state.guess[0] != N:
         return f"guess is not what it is after {t} tells"
     again = state._replace(eta=np.empty(1), rates=np.empty_like(state.rates), floors=np.empty_like(state.floors))
-    getattr(set_rates, "py_func", set_rates)(again)
+    set_rates_plainly(again)
     if not all(
         np.allclose(getattr(state, name), getattr(again, name), rtol=1e-9) for name in ("eta", "rates", "floors")
     ):

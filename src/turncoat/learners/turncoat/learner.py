@@ -33,7 +33,7 @@ from turncoat.learners.turncoat.damage import damage
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.leaders import UNTRIED
 from turncoat.learners.turncoat.mirrors import rebuild
-from turncoat.learners.turncoat.recipe import FIRST_GUESS, PRIOR, set_rates
+from turncoat.learners.turncoat.recipe import FIRST_GUESS, PRIOR, set_rates_plainly
 from turncoat.learners.turncoat.rule import ask, probability, tell
 from turncoat.learners.turncoat.scale import LossRange
 from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
@@ -91,7 +91,7 @@ class Turncoat(ChangingLearner):
         state.fading[:, 0] = 1.0
         state.page[2] = 1.0
         state.belief[0] = -1.0
-        getattr(set_rates, "py_func", set_rates)(state)  # as plain Python: compiled, it is for kernels alone
+        set_rates_plainly(state)
 
     def _damage(self) -> str:
         return damage(self.view()) or super()._damage()

@@ -64,3 +64,8 @@ def set_rates(state: Any) -> None:
         state.floors[h] = min(1.0 / N, 0.5) / N_BASES
     for h in range(N_MIRRORS, N_MIRRORS + N_DETECTORS):
         state.floors[h] = DETECTOR_FLOOR / math.sqrt(N)
+
+
+def set_rates_plainly(state: Any) -> None:
+    """`set_rates` for callers in Python: compiled, it can be called by kernels alone."""
+    getattr(set_rates, "py_func", set_rates)(state)
