@@ -13,7 +13,7 @@ import pytest
 from turncoat._jit import jit
 from turncoat.learners.turncoat import Turncoat, recipe
 from turncoat.learners.turncoat.diary import ENOUGH, HASTY, believe, write
-from turncoat.learners.turncoat.state import CHANGES, PAGES
+from turncoat.learners.turncoat.state import BELIEFS, PAGES
 from turncoat.learners.turncoat.wording import arm_name, percent
 
 ARMS = ["red", "green", "blue"]
@@ -226,27 +226,27 @@ def test_sure_is_the_mean_probability_while_believed() -> None:
 
 
 def test_as_many_beliefs_as_fit_are_kept_and_all_are_counted() -> None:
-    learner, n = Turncoat(3), CHANGES + 10
-    size = learner.view().changes.size
+    learner, n = Turncoat(3), BELIEFS + 10
+    size = learner.view().beliefs.size
     for i in range(n):
         vote(learner, i % 3, 300)
     told = learner.explain()
     assert told.n_switches == n - 1
-    assert len(told.switches) == CHANGES - 1
-    assert [s.to for s in told.switches] == [i % 3 for i in range(n - CHANGES + 1, n)]
+    assert len(told.switches) == BELIEFS - 1
+    assert [s.to for s in told.switches] == [i % 3 for i in range(n - BELIEFS + 1, n)]
     assert "the last 63" in str(told)
-    assert learner.view().changes.size == size
+    assert learner.view().beliefs.size == size
 
 
 def test_undoing_at_the_edge_of_memory_shows_nothing_twice() -> None:
-    learner, n = Turncoat(3), CHANGES + 3
+    learner, n = Turncoat(3), BELIEFS + 3
     for i in range(n):
         vote(learner, i % 2, 300)
     vote(learner, 2, TURN + 5)
     vote(learner, (n - 1) % 2, TURN)  # back to the last one: a place is free, and the oldest was overwritten
     rows = arms_believed(learner)
-    assert len(rows) == CHANGES - 1
-    assert [arm for _, arm in rows] == [i % 2 for i in range(n - CHANGES + 1, n)]
+    assert len(rows) == BELIEFS - 1
+    assert [arm for _, arm in rows] == [i % 2 for i in range(n - BELIEFS + 1, n)]
     assert rows == sorted(rows)
 
 

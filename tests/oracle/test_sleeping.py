@@ -94,7 +94,7 @@ def test_all_arms_allowed_is_the_plain_rule(K: int) -> None:
         among.observe(decision.index, loss, decision.propensity, allowed=range(K))
     assert worst(among.probabilities(), plain.probabilities()) < 1e-9
     assert worst(among.master_probabilities, plain.master_probabilities) < 1e-9
-    same = ("counts", "sums", "samples", "rewards", "crowns", "leaders", "plays", "belief", "seen")
+    same = ("counts", "sums", "samples", "rewards", "crowns", "leaders", "plays", "vote", "seen")
     for field in same:
         np.testing.assert_allclose(getattr(among.view(), field), getattr(plain.view(), field), rtol=1e-9)
 

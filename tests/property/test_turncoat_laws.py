@@ -15,6 +15,7 @@ import turncoat as tc
 from tests.contract.makers import contents
 from turncoat.errors import StateError
 from turncoat.learners.turncoat import recipe
+from turncoat.learners.turncoat.diary import ENOUGH
 from turncoat.learners.turncoat.state import PAGES
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 
@@ -159,15 +160,15 @@ DAMAGE = [
     ("page", 0, 0.5),
     ("page", 2, 0.0),
     ("plays", (0, 0), 1e6),
-    ("belief", 0, 3.0),
-    ("belief", 1, 33.0),
-    ("belief", 2, 1e6),
-    ("belief", 3, 65.0),
-    ("belief", 3, -1.0),
-    ("changes", (0, 0), 1e6),
-    ("changes", (0, 1), 3.0),
-    ("changes", (0, 1), 0.5),
-    ("n_changes", 0, 1e6),
+    ("vote", 0, 3.0),
+    ("vote", 1, ENOUGH + 1.0),
+    ("vote", 2, 1e6),
+    ("beliefs", (0, 0), 1e6),
+    ("beliefs", (0, 1), 3.0),
+    ("beliefs", (0, 1), 0.5),
+    ("n_beliefs", 0, 1e6),
+    ("n_beliefs", 1, 65.0),
+    ("n_beliefs", 1, -1.0),
 ]
 
 

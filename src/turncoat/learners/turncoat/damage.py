@@ -9,7 +9,7 @@ from turncoat.learners.saved import are_counts
 from turncoat.learners.turncoat.diary import ENOUGH
 from turncoat.learners.turncoat.mirrors import rebuild
 from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates_plainly
-from turncoat.learners.turncoat.state import CHANGES, PAGES, TurncoatState
+from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL
 
 SAFE = 1.0 + 1e-9  # for what rounding may add
@@ -115,16 +115,16 @@ def _followers(state: TurncoatState) -> str:
 
 
 def _diary(state: TurncoatState) -> str:
-    clock, vote, beliefs = float(state.clock[0]), state.belief, state.changes
-    if not are_counts(state.page, state.plays, state.n_changes, beliefs[:, [0, 1, 3]], vote[[2, 3]], vote[:1] + 1.0):
+    clock, vote, beliefs, (n, kept) = float(state.clock[0]), state.vote, state.beliefs, state.n_beliefs
+    if not are_counts(state.page, state.plays, state.n_beliefs, beliefs[:, [0, 1, 3]], vote[2:], vote[:1] + 1.0):
         return "what the diary counts is not whole"
     page, written, room = state.page
     if page >= PAGES or written >= room or state.plays.sum() > clock:
         return "page and plays hold more than was told"
     if np.any(beliefs[:, 1] >= state.K) or np.any(beliefs[:, [0, 3]] > clock):
-        return "changes holds no arms, or rounds to come"
+        return "beliefs holds no arms, or rounds to come"
     if not -1.0 <= vote[0] < state.K or not 0.0 <= vote[1] <= ENOUGH or not 0.0 <= vote[2] <= clock + 1.0:
-        return "belief holds no arm, or more votes than there were"
-    if not 0.0 <= vote[3] <= min(state.n_changes[0], CHANGES) or state.n_changes[0] > clock:
-        return "belief and n_changes do not agree"
+        return "vote holds no arm, or more votes than there were"
+    if kept > min(n, BELIEFS) or n > clock:
+        return "n_beliefs holds more than there can be"
     return ""

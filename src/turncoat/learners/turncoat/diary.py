@@ -20,7 +20,7 @@ from typing import Any
 
 from turncoat._jit import jit_inside
 from turncoat.learners.turncoat.recipe import N_BASES
-from turncoat.learners.turncoat.state import CHANGES, PAGES
+from turncoat.learners.turncoat.state import BELIEFS, PAGES
 
 ENOUGH = 48.0  # votes
 HASTY = 192.0  # rounds
@@ -63,17 +63,17 @@ def bind(state: Any) -> None:
 @jit_inside
 def believed(state: Any) -> int:
     """The arm believed best, retired or not; -1 before there is one."""
-    return int(state.changes[int(state.n_changes[0] - 1.0) % CHANGES, 1]) if state.belief[3] > 0.0 else -1
+    return int(state.beliefs[int(state.n_beliefs[0] - 1.0) % BELIEFS, 1]) if state.n_beliefs[1] > 0.0 else -1
 
 
 @jit_inside
 def believe(state: Any, top: int, q: float, q_believed: float) -> None:
     """The likeliest arm is `top`, with probability q; that of the arm believed best is q_believed."""
-    vote, now, best = state.belief, float(state.clock[0]), believed(state)
+    vote, now, best = state.vote, float(state.clock[0]), believed(state)
     if best >= 0:
-        row = int(state.n_changes[0] - 1.0) % CHANGES
-        state.changes[row, 2] += q_believed
-        state.changes[row, 3] += 1.0
+        row = int(state.n_beliefs[0] - 1.0) % BELIEFS
+        state.beliefs[row, 2] += q_believed
+        state.beliefs[row, 3] += 1.0
     if top == vote[0]:
         vote[1] = min(vote[1] + q, ENOUGH)
     elif vote[1] >= q:
@@ -90,17 +90,15 @@ def believe(state: Any, top: int, q: float, q_believed: float) -> None:
 @jit_inside
 def turn(state: Any, arm: float, now: float) -> None:
     """Believe in this arm from now on: a new belief, or one in the place of a hasty one."""
-    vote, rows, n = state.belief, state.changes, int(state.n_changes[0])
-    last, before = (n - 1) % CHANGES, (n - 2) % CHANGES
-    if vote[3] > 0.0 and vote[2] - rows[last, 0] < HASTY:
-        if vote[3] > 1.0 and rows[before, 1] == arm:  # back to the one before
-            vote[3] -= 1.0
-            state.n_changes[0] -= 1.0
+    doubted, rows, n, kept = state.vote[2], state.beliefs, int(state.n_beliefs[0]), state.n_beliefs[1]
+    last, before = (n - 1) % BELIEFS, (n - 2) % BELIEFS
+    if kept > 0.0 and doubted - rows[last, 0] < HASTY:
+        if kept > 1.0 and rows[before, 1] == arm:  # back to the one before
+            state.n_beliefs[0], state.n_beliefs[1] = n - 1.0, kept - 1.0
             return
-        since = rows[last, 0] if vote[3] > 1.0 else now
+        since = rows[last, 0] if kept > 1.0 else now
     else:
-        since = vote[2] if vote[3] > 0.0 else now
-        last = n % CHANGES
-        vote[3] = min(vote[3] + 1.0, CHANGES)
-        state.n_changes[0] += 1.0
+        since = doubted if kept > 0.0 else now
+        last = n % BELIEFS
+        state.n_beliefs[0], state.n_beliefs[1] = n + 1.0, min(kept + 1.0, BELIEFS)
     rows[last, 0], rows[last, 1], rows[last, 2], rows[last, 3] = since, arm, 0.0, 0.0

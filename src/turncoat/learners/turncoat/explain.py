@@ -20,7 +20,7 @@ from turncoat.learners.turncoat.recipe import (
     NAMES,
     WINDOWS,
 )
-from turncoat.learners.turncoat.state import CHANGES
+from turncoat.learners.turncoat.state import BELIEFS
 from turncoat.learners.turncoat.wording import page_of
 from turncoat.types import Label, Matrix
 
@@ -107,8 +107,8 @@ class Explanation:
 
 def beliefs(state: Any) -> Matrix:
     """A row a belief that is kept, the last one the present: since when, which arm, how sure."""
-    n, kept = int(state.n_changes[0]), int(state.belief[3])
-    rows = np.array(state.changes)[np.arange(n - kept, n) % CHANGES]
+    n, kept = (int(number) for number in state.n_beliefs)
+    rows = np.array(state.beliefs)[np.arange(n - kept, n) % BELIEFS]
     sure = np.divide(rows[:, 2], rows[:, 3], out=np.zeros(kept), where=rows[:, 3] > 0.0)
     return np.column_stack([rows[:, :2], np.minimum(sure, 1.0)])
 
@@ -129,7 +129,7 @@ def explain(learner: Turncoat) -> Explanation:
         sure=sure if is_there else None,
         likeliest=arms[top],
         chance=min(float(served[top]), 1.0),
-        n_switches=max(int(state.n_changes[0]) - 1, 0),
+        n_switches=max(int(state.n_beliefs[0]) - 1, 0),
         switches=tuple(
             Switch(int(when), arms[int(left)], arms[int(to)], sure)
             for left, (when, to, sure) in zip(rows[:-1, 1], rows[1:].tolist(), strict=True)

@@ -63,7 +63,7 @@ class Turncoat(ChangingLearner):
     )
     state_type = TurncoatState
     uses_horizon = False
-    signed = ("x", "place", "crowns", "belief", "spent")
+    signed = ("x", "place", "crowns", "vote", "spent")
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Turncoat(ChangingLearner):
         state.sizes[:] = 1.0
         state.fading[:, 0] = 1.0
         state.page[2] = 1.0
-        state.belief[0] = -1.0
+        state.vote[0] = -1.0
         set_rates_plainly(state)
 
     def _damage(self) -> str:

@@ -11,7 +11,7 @@ from turncoat.types import Ints, Matrix, Vector, Words
 
 CORNERS = 35  # of a detector's chain (glr.py): 64 candidate changes an arm
 PAGES = 64  # of the diary
-CHANGES = 64  # of belief: the last ones are kept
+BELIEFS = 64  # the last ones are kept
 
 
 class TurncoatState(NamedTuple):
@@ -57,9 +57,9 @@ class TurncoatState(NamedTuple):
     page: Vector  # (3,) of the diary: the one being written, rounds on it, rounds that fit on it
     plays: Matrix  # (PAGES, K) rounds of each arm on each page
     trust: Matrix  # (PAGES, N_BASES) p at the end of each page
-    belief: Vector  # (6,) the arm with the most votes, how many more, the last round without doubt, beliefs kept; free
-    changes: Matrix  # (CHANGES, 4) beliefs, the last one the present: since when, which arm, its q summed up, tells
-    n_changes: Vector  # (1,) beliefs there ever were
+    vote: Vector  # (3,) the arm with the most votes, how many more than all others, the last round without doubt
+    beliefs: Matrix  # (BELIEFS, 4) since when, which arm, its q summed up, tells; a ring, row n_beliefs - 1 the present
+    n_beliefs: Vector  # (2,) there ever were; kept
 
 
 @jit
@@ -77,7 +77,7 @@ def buffer_size(K: int) -> int:
     arms = 2 + N_DETECTORS * (5 + 2 + 4 * CORNERS) + 2 * N_FOLLOWERS + PAGES
     trees = 2 * P * (N_MIRRORS + N_LEADERS)
     bases = 5 * N_BASES + 3 * N_MIRRORS + N_LEADERS + N_DETECTORS + 3 * N_FOLLOWERS + PAGES * N_BASES
-    return 3 + bases + 2 + arms * K + trees + 2 + 2 * N_CLIPPED + 3 + 6 + 4 * CHANGES + 1
+    return 3 + bases + 2 + arms * K + trees + 2 + 2 * N_CLIPPED + 3 + 3 + 4 * BELIEFS + 2
 
 
 @jit_rule
@@ -132,7 +132,7 @@ def view(buffer: Vector) -> TurncoatState:
         buffer[f - 3 : f],
         buffer[f : f + PAGES * K].reshape((PAGES, K)),
         buffer[f + PAGES * K : g].reshape((PAGES, H)),
-        buffer[g : g + 6],
-        buffer[g + 6 : g + 6 + 4 * CHANGES].reshape((CHANGES, 4)),
-        buffer[g + 6 + 4 * CHANGES : g + 7 + 4 * CHANGES],
+        buffer[g : g + 3],
+        buffer[g + 3 : g + 3 + 4 * BELIEFS].reshape((BELIEFS, 4)),
+        buffer[g + 3 + 4 * BELIEFS : g + 5 + 4 * BELIEFS],
     )
