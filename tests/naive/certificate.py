@@ -1,6 +1,6 @@
 """Turncoat's certificate, term by term from a game that was written down: docs/guarantee.md, section 5.
 
-The band is the one that ships: its prior, and which of its bases are detectors.
+The band is the one that ships, given as numbers: how many clipped bases, which base is a detector, the prior.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Band:
     K: int
+    n_clipped: int
     detectors: tuple[int, ...]
     prior: tuple[float, ...]
-    few: int  # up to so many arms all have a baseline, else the leaders
+    eta_factor: float
+    most_eta: float
+    floor_factor: float
+    few: int  # up to so many arms all have a baseline, of more the leaders
     first: int = 16
 
     def eta(self, N: float) -> float:
-        return min(2 / math.sqrt(N), 0.04)
+        return min(self.eta_factor / math.sqrt(N), self.most_eta)
 
     def floors(self, N: float) -> list[float]:
         H = len(self.prior)
-        high, low = 0.3 / math.sqrt(N), 1 / (N * H)
+        high, low = self.floor_factor / math.sqrt(N), min(1 / (N * H), 0.5 / H)
         return [high if h in self.detectors else low for h in range(H)]
 
     def xi(self, j: int, N: float) -> float:
@@ -68,7 +72,8 @@ def terms(band: Band, rounds: Sequence[Round], S: int, j: int) -> dict[str, floa
         N_t = guess(band, t)
         eta, xi, floors = band.eta(N_t), band.xi(j, N_t), math.fsum(band.floors(N_t))
         q = [math.fsum(one.p[h] * one.P[h][k] for h in range(H)) for k in range(K)]
-        g = [min(b, q[k] / eta) if band.few >= K or k in one.leaders else 0.0 for k in range(K)]
+        covered = range(K) if band.few >= K else one.leaders
+        g = [min(b, q[k] / eta) if k in covered else 0.0 for k in range(K)]
         a = one.arm
         d = [row[a] * (one.loss - g[a]) / q[a] + math.fsum(x * y for x, y in zip(row, g, strict=True)) for row in one.P]
         mean = math.fsum(x * y for x, y in zip(one.p, d, strict=True))
@@ -77,13 +82,14 @@ def terms(band: Band, rounds: Sequence[Round], S: int, j: int) -> dict[str, floa
         W += one.P[j][a] * one.loss / q[a] - (1 - floors) * d[j]
         A += floors
         shares += 1 / N_t
+    far_below = 1 + band.eta(band.first)  # no centred exponent is further below 0
     first, before, far = band.first, max(band.first, N // 2), math.log(K * N)
     B = math.fsum(x * math.log(1 / y) for x, y in zip(band.floors(first), band.prior, strict=True)) / band.eta(first)
     uniform = ((1 - 1 / first) * far - math.log(K)) / band.xi(j, first)
     return {
         "start": math.log(1 / band.floors(before)[j]) / band.eta(N) + B,
         "floors": A,
-        "variance": (math.e - 2) * M,
+        "variance": (math.exp(far_below) - 1 - far_below) / far_below**2 * M,
         "base_floors": (1 - 1 / K) * shares,
         "switches": (S + 1) * (1 - 1 / N) * far / band.xi(j, N) - uniform,
         "base_variance": V,

@@ -21,7 +21,9 @@ SIMPLE = ("start", "floors", "variance", "base_floors", "switches", "base_varian
 def band_of(K: int) -> naive.Band:
     detectors = tuple(range(recipe.N_MIRRORS, recipe.N_MIRRORS + recipe.N_DETECTORS))
     prior = tuple(share / math.fsum(recipe.PRIOR) for share in recipe.PRIOR)
-    return naive.Band(K, detectors, prior, recipe.FEW)
+    return naive.Band(
+        K, recipe.N_CLIPPED, detectors, prior, recipe.ETA, recipe.MOST_ETA, recipe.DETECTOR_FLOOR, recipe.FEW
+    )
 
 
 def written_down(learner: Turncoat, arm: int, loss: float) -> naive.Round:
@@ -65,15 +67,6 @@ def test_tells_that_the_theorem_does_not_cover_are_counted() -> None:
     learner.observe(1, loss=0.2, propensity=0.5)
     assert learner.certificate(1).n_uncovered == 2
     assert "2 tells are not covered" in str(learner.certificate(1))
-    learner.tell(learner.ask(allowed=[0, 2]), loss=0.4)
-    assert learner.certificate(1).n_uncovered == 3
-    learner.retire_arm(0)
-    assert learner.certificate(1).n_uncovered == learner.n_told == 53
-
-
-def test_there_is_none_for_a_range_that_grows() -> None:
-    with pytest.raises(OptionError, match="loss_range is 'adaptive'"):
-        Turncoat(2, loss_range="adaptive").certificate(1)
 
 
 @pytest.mark.parametrize("S", [-1, 1.5, True, "3", None])
@@ -102,7 +95,7 @@ def test_the_mean_certificate_is_at_least_the_mean_regret(game: str) -> None:
     """Null: E certificate ≥ E regret at the planted S (the proposition). n = 20 seeds, T = 2,000.
 
     Alarm if a one-sided t test of the 20 differences rejects the null at 1e-4, so the four games raise a false one with
-    a probability of at most 4e-4. Power: little. Certificates are 19 to 61 times the regret here, so what is caught is
+    a probability of at most 4e-4. Power: little. Certificates are 34 to 119 times the regret here, so what is caught is
     only a certificate without most of its terms; that each term is right, the test above shows.
     """
     T, differences = 2000, []
