@@ -12,8 +12,8 @@ SNIPPETS = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", PAGE.read_te
 
 
 def test_the_page_has_its_snippets() -> None:
-    assert len(SNIPPETS) == 7
-    for word in ("forget", "state()", "allowed", "add_arm", "adaptive", "observe"):
+    assert len(SNIPPETS) == 8
+    for word in ("forget", "state()", "allowed", "add_arm", "explain()", "adaptive", "observe"):
         assert any(word in code for code, _ in SNIPPETS), word
 
 

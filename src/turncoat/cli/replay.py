@@ -75,9 +75,7 @@ def run_replay(options: TableOptions, learners: Iterable[str], as_json: bool, **
     if as_json:
         print(json.dumps(as_object(outcome), allow_nan=False))
     else:
-        print_board(outcome)
-        for line in believed(result, values.arms):
-            print(line)
+        print_board(outcome, believed(result, values.arms))
         if racing["folder"] is not None:
             print(f"saved in {racing['folder']}: the same command goes on from there")
             print(f"turncoat report {racing['folder']} draws it, with losses from 0 to 1")

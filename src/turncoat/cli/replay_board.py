@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turncoat.cli.table_commands import TableOptions
 
 
-def print_board(outcome: Outcome) -> None:
+def print_board(outcome: Outcome, beliefs: list[str]) -> None:
     """Print what was raced over, how the learners did, and how the best paths did."""
     console = screen()
     values = outcome.values
@@ -45,6 +45,8 @@ def print_board(outcome: Outcome) -> None:
     )
     for note in outcome.notes:
         console.print(f"note: {note}", style="yellow")
+    for belief in beliefs:
+        console.print(belief)
     console.print(f"what the best paths look like:  {path_command(outcome.options)}", soft_wrap=True)
 
 
