@@ -59,7 +59,6 @@ def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     arm, q = choice
     b = begin(state)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
-        look_around(state, arm)
         step_master(state, arm, q, loss, b)
         charge_mirrors(state, arm, q, loss, b)
     finish(state, arm, loss)
@@ -91,34 +90,33 @@ def finish(state: TurncoatState, arm: int, loss: float) -> None:
 
 
 @jit_inside
-def look_around(state: TurncoatState, arm: int) -> None:
-    """Which arm is the likeliest, of the leaders and this one?"""
-    top, most = arm, write_chance(state, arm, state.chance)
-    for i in range(N_LEADERS):
-        q = write_chance(state, int(state.leaders[i]), state.chance)
-        if q > most:
-            top, most = int(state.leaders[i]), q
-    best = believed(state)
-    believe(state, top, most, write_chance(state, best, state.chance) if best >= 0 else 0.0)
-
-
-@jit_inside
 def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> None:
-    """Charge every base, with a baseline for the arms of C, and move trust. C: all arms, or of many the leaders."""
-    eta, covered, n = state.eta[0], state.covered, int(state.n_living[0])
+    """Charge every base, with a baseline for the arms of C, and move trust. C: all arms, or of many the leaders.
+
+    On the way it sees which arm is the likeliest, of those and of the one told: what the diary wants to know.
+    """
+    eta, covered, n, best = state.eta[0], state.covered, int(state.n_living[0]), believed(state)
     for h in range(N_BASES):
         covered[h] = 0.0
     own, few = 0.0, n <= FEW
+    top, most, q_best = arm, 0.0, 0.0
     for i in range(n if few else N_LEADERS):
         k = int(state.living[i] if few else state.leaders[i])
         if not few and is_seen(state.leaders, i):
             continue
         q_k = write_chance(state, k, state.chance)
+        if q_k > most:
+            top, most = k, q_k
+        q_best = q_k if k == best else q_best
         baseline = min(b, (q if k == arm else q_k) / eta)
         own = baseline if k == arm else own
         for h in range(N_BASES):
             covered[h] += baseline * state.chance[h]
-    move_trust(state, q, write_chance(state, arm, state.chance), loss, own)
+    if not few and best >= 0:
+        q_best = write_chance(state, best, state.chance)
+    q_now = write_chance(state, arm, state.chance)
+    believe(state, top if most >= q_now else arm, max(most, q_now), q_best)
+    move_trust(state, q, q_now, loss, own)
 
 
 @jit
