@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.contract.makers import contents
 from turncoat.errors import StateError
 from turncoat.learners.turncoat import recipe
 from turncoat.learners.turncoat.diary import ENOUGH
+from turncoat.learners.turncoat.mirrors import rebuild
 from turncoat.learners.turncoat.state import PAGES
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 
@@ -179,5 +181,48 @@ def test_what_it_cannot_have_written_is_not_restored(field: str, where: Any, val
     tell_many(learner, [(t % 3, 0.5, (t % 5) / 4) for t in range(60)])
     tc.restore(learner.state())
     getattr(learner.view(), field)[where] = value
+    with pytest.raises(StateError, match="damaged"):
+        tc.restore(learner.state())
+
+
+def crown_nobody(state: Any) -> None:
+    """Leaf 7 is no arm of three: what compiled code found there it took for an arm, and read beyond the buffer."""
+    state.crowns[[7, 3, 1]] = 9.0
+
+
+def lead_with_others(state: Any) -> None:
+    state.leaders[:] = (state.leaders + 1.0) % 3
+
+
+def weigh_next_to_nothing(state: Any) -> None:
+    """Halves of the smallest numbers there are: probabilities were nan."""
+    state.weights[:, recipe.N_CLIPPED :] = 0.0
+    state.offset[recipe.N_CLIPPED :] = 1e-310
+
+
+def weigh_next_to_infinity(state: Any) -> None:
+    state.weights[state.P : state.P + 3] = 1e307
+    rebuild(state.weights)
+
+
+def lift_the_floors(state: Any) -> None:
+    """They are small: at this guess within 1e-8 of 0."""
+    state.floors[0] *= 1.5
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize(
+    "harm", [crown_nobody, lead_with_others, weigh_next_to_nothing, weigh_next_to_infinity, lift_the_floors]
+)
+def test_damage_that_agrees_with_itself_is_not_restored(harm: Callable[[Any], None]) -> None:
+    """Sums and largest indices are what their leaves say, and yet no learner has written them."""
+    learner = tc.Turncoat(3, seed=1)
+    state = learner.view()
+    tell_many(learner, [(t % 3, 0.5, (t % 5) / 4) for t in range(60)])
+    if harm is lift_the_floors:
+        state.clock[0], state.guess[0] = 2**23, 2.0**23
+        getattr(recipe.set_rates, "py_func", recipe.set_rates)(state)
+    tc.restore(learner.state())
+    harm(state)
     with pytest.raises(StateError, match="damaged"):
         tc.restore(learner.state())

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from turncoat.learners.glr import chain_damage
 from turncoat.learners.saved import are_counts
 from turncoat.learners.turncoat.diary import ENOUGH
+from turncoat.learners.turncoat.leaders import ABSENT
 from turncoat.learners.turncoat.mirrors import rebuild
 from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates_plainly
 from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
-from turncoat.mirror.entropy import LARGEST_TOTAL
+from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 
 SAFE = 1.0 + 1e-9  # for what rounding may add
 SUM_TOLERANCE = 1e-9
+ROOM = 1e20  # for totals between two rescalings: arms come, and the offset counts once for each
 
 
 def damage(state: TurncoatState) -> str:
@@ -41,9 +45,8 @@ def _rates(state: TurncoatState) -> str:
         return f"guess is not what it is after {t} tells"
     again = state._replace(eta=np.empty(1), rates=np.empty_like(state.rates), floors=np.empty_like(state.floors))
     set_rates_plainly(again)
-    if not all(
-        np.allclose(getattr(state, name), getattr(again, name), rtol=1e-9) for name in ("eta", "rates", "floors")
-    ):
+    named = ((getattr(state, name), getattr(again, name)) for name in ("eta", "rates", "floors"))
+    if not all(np.allclose(found, expected, rtol=1e-9, atol=0.0) for found, expected in named):
         return "eta, rates and floors are not those of its guess"
     return ""
 
@@ -57,18 +60,24 @@ def _trust(state: TurncoatState) -> str:
     return ""
 
 
+def _absent(state: TurncoatState) -> Any:
+    """Which leaves of the trees are no arm, or a retired one."""
+    absent = np.ones(state.P, dtype=bool)
+    absent[: state.K] = state.place < 0
+    return absent
+
+
 def _mirrors(state: TurncoatState) -> str:
     again = state.weights.copy()
     again[0] = 0.0
     rebuild(again)
     if not np.array_equal(again, state.weights):
         return "weights holds sums that are not those of its leaves"
-    leaves = state.weights[state.P :]
-    absent = np.ones(state.P, dtype=bool)
-    absent[: state.K] = state.place < 0
+    leaves, absent = state.weights[state.P :], _absent(state)
     if np.any(leaves[absent] != 0.0) or np.any(leaves[~absent, :N_CLIPPED] <= 0.0) or np.any(state.offset[:N_CLIPPED]):
         return "weights and offset are not those of its arms"
-    if np.any(state.weights[1] + state.offset <= 0.0):
+    total = state.weights[1] + state.K * state.offset
+    if np.any(total < SMALLEST_TOTAL / ROOM) or np.any(total > LARGEST_TOTAL * ROOM):
         return "weights and offset have no total"
     return ""
 
@@ -77,10 +86,11 @@ def _leaders(state: TurncoatState) -> str:
     for node in range(state.P - 1, 0, -1):
         if not np.array_equal(state.crowns[node], state.crowns[2 * node : 2 * node + 2].max(axis=0)):
             return "crowns holds indices that are not the largest of its leaves"
-    if not are_counts(state.leaders) or np.any(state.leaders >= state.K):
-        return "leaders holds no arms"
-    if np.any(state.place[state.leaders.astype(int)] < 0):
-        return "leaders holds arms that are not there"
+    leaves = state.crowns[state.P :]
+    if np.any(leaves[_absent(state)] != ABSENT) or np.any(leaves[~_absent(state)] < 0.0):
+        return "crowns holds indices of arms that are not there, or none of one that is"
+    if not np.array_equal(state.leaders, leaves.argmax(axis=0)):
+        return "leaders holds arms that have not the largest index"
     return ""
 
 
