@@ -14,6 +14,9 @@ that exp(-x) ≤ 1 - x + x². Told late, an arm is high by the q it was served w
         slow = (0.5 + sum of all losses)/(1 + t);  fast starts at 0.5, += (loss - fast)/min(64, t + 2)
 that is, the slow mean where both agree, and the fast one, less a fifth, where losses have just moved.
 
+Band charges by all of this. Turncoat has its baseline from (3), and a charge of its own (turncoat/rule.py): where (2)
+gives an arm all of b or nothing, there it has as much as q(k)/eta allows.
+
 Reference: for learning through the mixture, A. Agarwal, H. Luo, B. Neyshabur, R. Schapire, "Corralling a band of bandit
 algorithms", COLT 2017 (a remark), and O.-A. Maillard, R. Munos, "Adaptive bandits", AISTATS 2011. The threshold (2) and
 the two means (3) are our own.
@@ -28,8 +31,8 @@ from turncoat.types import Vector
 N_SEEN = 2  # the numbers of `seen`: 0.5 + the sum of all losses, and the fast mean
 FIRST = 0.5  # both of them at first
 FAST = 64.0  # rounds the fast mean looks back on
-BOLD = 0.8  # of the baseline, where nothing is proven anyway
 APART = 0.2  # how far it may be from the slow one before it counts
+BOLD = 0.8  # of the baseline, where nothing is proven anyway
 
 
 @jit

@@ -30,7 +30,7 @@ from turncoat.learners.turncoat.diary import believe, believed
 from turncoat.learners.turncoat.leaders import lead
 from turncoat.learners.turncoat.mirrors import fold, rebuild
 from turncoat.learners.turncoat.recipe import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
-from turncoat.learners.turncoat.rule import begin, finish, is_seen, move_trust
+from turncoat.learners.turncoat.rule import begin, draw_base, finish, is_seen, move_trust
 from turncoat.learners.turncoat.state import TurncoatState, view
 from turncoat.rng import uniform
 from turncoat.types import Ints, Vector
@@ -43,10 +43,7 @@ def ask_among(buffer: Vector, among: Ints) -> tuple[int, float]:
     """Draw a base, then its arm among living arms, given in increasing order: (index, q)."""
     state, among = view(borrow(buffer)), borrow(among)
     restrict(state, among)
-    u, h = uniform(state.rng), 0
-    while h < N_BASES - 1 and u >= state.p[h]:
-        u -= state.p[h]
-        h += 1
+    h = draw_base(state)
     arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw_among(state, h, among)
     q = write_chance_among(state, arm)
     lead(state)
@@ -151,10 +148,10 @@ def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, los
         if not few and is_seen(state.leaders, i):
             continue
         q_k = write_chance_among(state, k)
-        baseline = min(b, (q if k == arm else q_k) / state.eta[0])
-        own = baseline if k == arm else own
+        b_k = min(b, (q if k == arm else q_k) / state.eta[0])
+        own = b_k if k == arm else own
         for h in range(N_BASES):
-            state.covered[h] += baseline * state.chance[h]
+            state.covered[h] += b_k * state.chance[h]
     q_now = write_chance_among(state, arm)
     move_trust(state, q, q_now if among.size == state.n_living[0] else 0.0, loss, own)  # 0: not covered
     lead(state)

@@ -14,7 +14,7 @@ import numpy as np
 
 from turncoat._jit import borrow, jit, jit_inside
 from turncoat.learners.flat import HEAD
-from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown, lead, refresh, untried
+from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown, crown_all, lead, refresh, untried
 from turncoat.learners.turncoat.mirrors import rebuild, rescale
 from turncoat.learners.turncoat.recipe import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
 from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
@@ -81,8 +81,7 @@ def enter(buffer: Vector) -> None:
         state.crowns[state.P + arm, i] = untried(state.clock[0], arm)
     for i in range(N_DETECTORS, N_LEADERS):
         state.crowns[state.P + arm, i] = UNTRIED
-    for node in range(state.P - 1, 0, -1):
-        crown(state.crowns, node)
+    crown_all(state.crowns)
     if state.fading[0, 1] > 0.0:
         refresh(state, arm)
     lead(state)

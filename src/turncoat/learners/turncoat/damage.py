@@ -8,6 +8,7 @@ import numpy as np
 
 from turncoat.learners.glr import chain_damage
 from turncoat.learners.saved import are_counts
+from turncoat.learners.shared_master import FIRST
 from turncoat.learners.turncoat.diary import ENOUGH
 from turncoat.learners.turncoat.leaders import ABSENT
 from turncoat.learners.turncoat.mirrors import rebuild
@@ -55,7 +56,7 @@ def _trust(state: TurncoatState) -> str:
     least = np.minimum(state.floors, np.array(PRIOR) / sum(PRIOR))
     if abs(state.p.sum() - 1.0) > SUM_TOLERANCE or np.any(state.p * SAFE < least):
         return "p is no distribution above its floors"
-    if state.seen[0] > (state.clock[0] + 0.5) * SAFE or state.seen[1] > SAFE:
+    if state.seen[0] > (state.clock[0] + FIRST) * SAFE or state.seen[1] > SAFE:
         return "seen holds more than was told"
     return ""
 

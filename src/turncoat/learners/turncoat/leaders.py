@@ -56,6 +56,14 @@ def crown(tree: Matrix, node: int) -> None:
 
 
 @jit
+def crown_all(tree: Matrix) -> None:
+    """The largest index below every node, from the leaves."""
+    for node in range(tree.shape[0] // 2 - 1, 0, -1):
+        for i in range(N_LEADERS):
+            tree[node, i] = max(tree[2 * node, i], tree[2 * node + 1, i])
+
+
+@jit
 def find_leader(tree: Matrix, i: int) -> int:
     """The arm whose index is the largest under base i; of equals the first."""
     P, node = tree.shape[0] // 2, 1

@@ -5,11 +5,16 @@ round, and a master trusts each as much as it has earned.
     draw base h with probability p(h), and its arm: q(k) = sum_h p(h) P_h(k) is served                  (1)
     d(h) = P_h(a) (loss - b(a))/q(a) + sum over k of P_h(k) b(k),  b(k) = min(b, q(k)/eta)              (2)
     p <- an entropy step with eta d(h), exactly, onto p(h) ≥ floor(h)                                   (3)
-b, the baseline, is a mean of past losses; of more than 16 arms only those have b(k) > 0 that a detector or follower
-proposes. All of it is known before the draw, so (2) is unbiased for the loss of base h, and eta d(h) ≥ -1.
-    rule.py                (1) to (3)
-    mirrors.py             clipped and signed mirror descent
-    leaders.py             detectors and followers
+b, the baseline, is a mean of past losses (shared_master.py); of more than 16 arms only those have b(k) > 0 that a
+detector or follower proposes. All of it is known before the draw, so (2) is unbiased for the loss of base h, and
+eta d(h) ≥ -1.
+    recipe.py, state.py          which bases, all constants and rates; what is remembered
+    rule.py                      (1) to (3)
+    mirrors.py, leaders.py       clipped and signed mirror descent; detectors and followers
+    among.py, arms.py, scale.py  only some arms; arms that come and go; an unknown range of losses
+    changing.py                  arms that come and go, or are away, as users ask for them
+    diary.py                     what is written down for explain.py and wording.py
+    certificate.py, damage.py    the guarantee after the fact; what no state can hold
 
 Guarantee: docs/guarantee.md. Cost per round: O(H + log K); memory O(H K).
 Departures: there is no paper to depart from. Clipped bases are ClippedOMD's, the detectors' test and index are those of
@@ -27,11 +32,12 @@ import numpy as np
 from turncoat._rules import register_learner
 from turncoat.errors import OptionError
 from turncoat.learners.learner import Facts
+from turncoat.learners.shared_master import FIRST
 from turncoat.learners.turncoat.certificate import Certificate, certify, parse_switches
 from turncoat.learners.turncoat.changing import ChangingLearner
 from turncoat.learners.turncoat.damage import damage
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
-from turncoat.learners.turncoat.leaders import UNTRIED
+from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown_all
 from turncoat.learners.turncoat.mirrors import rebuild
 from turncoat.learners.turncoat.recipe import FIRST_GUESS, PRIOR, set_rates_plainly
 from turncoat.learners.turncoat.rule import ask, probability, tell
@@ -80,13 +86,12 @@ class Turncoat(ChangingLearner):
         state.n_living[0], state.guess[0] = K, FIRST_GUESS
         state.living[:] = state.place[:] = np.arange(K)
         state.p[:] = np.array(PRIOR) / sum(PRIOR)
-        state.seen[:] = 0.5
+        state.seen[:] = FIRST
         state.weights[state.P : state.P + K] = 1.0 / K
         rebuild(state.weights)
-        state.crowns[:] = -1.0
+        state.crowns[:] = ABSENT
         state.crowns[state.P : state.P + K] = UNTRIED
-        for node in range(state.P - 1, 0, -1):
-            state.crowns[node] = state.crowns[2 * node : 2 * node + 2].max(axis=0)
+        crown_all(state.crowns)
         state.sizes[:] = 1.0
         state.fading[:, 0] = 1.0
         state.page[2] = 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from turncoat._jit import jit, jit_inside
 from turncoat.learners.draw import SMALLEST_SERVED
 from turncoat.learners.estimate import LARGEST, importance_weighted
+from turncoat.learners.shared_master import baseline, see
 from turncoat.learners.turncoat.diary import believe, believed, write
 from turncoat.learners.turncoat.leaders import learn
 from turncoat.learners.turncoat.mirrors import chance_in_mirrors, charge_mirrors, chosen_by_mirrors, draw
@@ -18,15 +19,15 @@ SAME = 1e-9  # probabilities that differ by less, relatively, differ by rounding
 
 
 @jit_inside
-def write_chance(state: TurncoatState, arm: int, out: Vector) -> float:
-    """P_h(arm) of every base; returns q(arm), the mixture."""
+def write_chance(state: TurncoatState, arm: int) -> float:
+    """P_h(arm) of every base, into `chance`; returns q(arm), the mixture."""
     alive = 1.0 if state.place[arm] >= 0.0 else 0.0
-    chance_in_mirrors(state.weights, state.offset, state.n_living[0], state.P + arm, alive, out)
+    chance_in_mirrors(state.weights, state.offset, state.n_living[0], state.P + arm, alive, state.chance)
     for i in range(N_LEADERS):
-        out[N_MIRRORS + i] = 1.0 if state.leaders[i] == arm else 0.0
+        state.chance[N_MIRRORS + i] = 1.0 if state.leaders[i] == arm else 0.0
     q = 0.0
     for h in range(N_BASES):
-        q += state.p[h] * out[h]
+        q += state.p[h] * state.chance[h]
     return min(q, 1.0)
 
 
@@ -43,12 +44,19 @@ def probability(state: TurncoatState, arm: int) -> float:
 
 
 @jit_inside
-def ask(state: TurncoatState) -> tuple[int, float]:
-    """Draw a base, then its arm: (index, q)."""
+def draw_base(state: TurncoatState) -> int:
+    """A base, by trust."""
     u, h = uniform(state.rng), 0
     while h < N_BASES - 1 and u >= state.p[h]:
         u -= state.p[h]
         h += 1
+    return h
+
+
+@jit_inside
+def ask(state: TurncoatState) -> tuple[int, float]:
+    """Draw a base, then its arm: (index, q)."""
+    h = draw_base(state)
     arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw(state, h)
     return arm, max(probability(state, arm), SMALLEST_SERVED)
 
@@ -67,21 +75,18 @@ def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
 @jit_inside
 def begin(state: TurncoatState) -> float:
     """A tell begins: the baseline, at the rates of the round."""
-    t = float(state.clock[0])
+    t = int(state.clock[0])
     if t + 1.0 > state.guess[0]:
         state.guess[0] *= 2.0
         set_rates(state)
-    slow, fast = state.seen[0] / (1.0 + t), state.seen[1]
-    return float(fast - min(max(fast - slow, -0.2), 0.2))
+    return baseline(state.seen, t)
 
 
 @jit_inside
 def finish(state: TurncoatState, arm: int, loss: float) -> None:
     """A tell ends: what does not depend on who was trusted. Of a retired arm only time and baselines learn."""
-    t = float(state.clock[0])
+    see(state.seen, int(state.clock[0]), loss)
     state.clock[0] += 1
-    state.seen[0] += loss
-    state.seen[1] += (loss - state.seen[1]) / min(64.0, t + 2.0)
     if state.place[arm] >= 0.0:
         learn(state, arm, loss)
     if state.n_living[0] == 1.0:
@@ -104,17 +109,17 @@ def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float)
         k = int(state.living[i] if few else state.leaders[i])
         if not few and is_seen(state.leaders, i):
             continue
-        q_k = write_chance(state, k, state.chance)
+        q_k = write_chance(state, k)
         if q_k > most:
             top, most = k, q_k
         q_best = q_k if k == best else q_best
-        baseline = min(b, (q if k == arm else q_k) / eta)
-        own = baseline if k == arm else own
+        b_k = min(b, (q if k == arm else q_k) / eta)
+        own = b_k if k == arm else own
         for h in range(N_BASES):
-            covered[h] += baseline * state.chance[h]
+            covered[h] += b_k * state.chance[h]
     if not few and best >= 0:
-        q_best = write_chance(state, best, state.chance)
-    q_now = write_chance(state, arm, state.chance)
+        q_best = write_chance(state, best)
+    q_now = write_chance(state, arm)
     believe(state, top if most >= q_now else arm, max(most, q_now), q_best)
     move_trust(state, q, q_now, loss, own)
 
