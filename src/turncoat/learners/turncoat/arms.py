@@ -95,6 +95,6 @@ def uncover(state: TurncoatState) -> None:
     state.spent[state.spent.size - 1] = float(state.clock[0])
 
 
-def gone(state: Any) -> set[int]:
+def gone(state: TurncoatState) -> set[int]:
     """The arms that were retired."""
     return set(np.flatnonzero(state.place < 0.0).tolist())

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from turncoat.errors import OptionError
 from turncoat.learners.inputs import is_whole
 from turncoat.learners.turncoat.recipe import MOST_ETA, N_CLIPPED, NAMES, set_rates_plainly
+from turncoat.learners.turncoat.state import TurncoatState
 
 BELOW = 1.0 + MOST_ETA  # no centred exponent of the master is further below 0
 CURVE = (math.exp(BELOW) - 1.0 - BELOW) / BELOW**2
@@ -71,7 +72,7 @@ def parse_switches(n_switches: Any) -> int:
     return int(n_switches)
 
 
-def certify(state: Any, fresh: Any, S: int, width: float) -> Certificate:
+def certify(state: TurncoatState, fresh: TurncoatState, S: int, width: float) -> Certificate:
     """The certificate of a state. `fresh`: a new learner's, which is used up; `width`: that of the losses' range."""
     T, N, K, spent = int(state.clock[0]), float(state.guess[0]), state.K, state.spent
     first, far = float(fresh.guess[0]), math.log(K * N)

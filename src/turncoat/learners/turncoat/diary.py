@@ -16,18 +16,16 @@ probabilities that the arm had in them, summed up: their mean is how sure it was
 
 from __future__ import annotations
 
-from typing import Any
-
 from turncoat._jit import jit_inside
 from turncoat.learners.turncoat.recipe import N_BASES
-from turncoat.learners.turncoat.state import BELIEFS, PAGES
+from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
 
 ENOUGH = 48.0  # votes
 HASTY = 192.0  # rounds
 
 
 @jit_inside
-def write(state: Any, arm: int) -> None:
+def write(state: TurncoatState, arm: int) -> None:
     """One more round of an arm."""
     page = int(state.page[0])
     state.plays[page, arm] += 1.0
@@ -43,7 +41,7 @@ def write(state: Any, arm: int) -> None:
 
 
 @jit_inside
-def bind(state: Any) -> None:
+def bind(state: TurncoatState) -> None:
     """Two pages become one."""
     half = PAGES // 2
     for i in range(half):
@@ -61,13 +59,13 @@ def bind(state: Any) -> None:
 
 
 @jit_inside
-def believed(state: Any) -> int:
+def believed(state: TurncoatState) -> int:
     """The arm believed best, retired or not; -1 before there is one."""
     return int(state.beliefs[int(state.n_beliefs[0] - 1.0) % BELIEFS, 1]) if state.n_beliefs[1] > 0.0 else -1
 
 
 @jit_inside
-def believe(state: Any, top: int, q: float, q_believed: float) -> None:
+def believe(state: TurncoatState, top: int, q: float, q_believed: float) -> None:
     """The likeliest arm is `top`, with probability q; that of the arm believed best is q_believed."""
     vote, now, best = state.vote, float(state.clock[0]), believed(state)
     if best >= 0:
@@ -88,7 +86,7 @@ def believe(state: Any, top: int, q: float, q_believed: float) -> None:
 
 
 @jit_inside
-def turn(state: Any, arm: float, now: float) -> None:
+def turn(state: TurncoatState, arm: float, now: float) -> None:
     """Believe in this arm from now on: a new belief, or one in the place of a hasty one."""
     doubted, rows, n, kept = state.vote[2], state.beliefs, int(state.n_beliefs[0]), state.n_beliefs[1]
     last, before = (n - 1) % BELIEFS, (n - 2) % BELIEFS

@@ -20,7 +20,7 @@ from turncoat.learners.turncoat.recipe import (
     NAMES,
     WINDOWS,
 )
-from turncoat.learners.turncoat.state import BELIEFS
+from turncoat.learners.turncoat.state import BELIEFS, TurncoatState
 from turncoat.learners.turncoat.wording import page_of
 from turncoat.types import Label, Matrix
 
@@ -105,7 +105,7 @@ class Explanation:
         return page_of(self)
 
 
-def beliefs(state: Any) -> Matrix:
+def beliefs(state: TurncoatState) -> Matrix:
     """A row a belief that is kept, the last one the present: since when, which arm, how sure."""
     n, kept = (int(number) for number in state.n_beliefs)
     rows = np.array(state.beliefs)[np.arange(n - kept, n) % BELIEFS]
@@ -143,7 +143,7 @@ def explain(learner: Turncoat) -> Explanation:
     )
 
 
-def _bases(state: Any, arms: tuple[Label, ...], low: float, high: float) -> tuple[Base, ...]:
+def _bases(state: TurncoatState, arms: tuple[Label, ...], low: float, high: float) -> tuple[Base, ...]:
     alive = (np.array(state.place) >= 0.0)[:, None]
     weights = state.weights[state.P : state.P + state.K] + alive * state.offset
     chances = weights / weights.sum(axis=0)
@@ -160,7 +160,7 @@ def _bases(state: Any, arms: tuple[Label, ...], low: float, high: float) -> tupl
     )
 
 
-def _detected(state: Any, i: int, arm: int, low: float, high: float) -> str:
+def _detected(state: TurncoatState, i: int, arm: int, low: float, high: float) -> str:
     """Why a detector proposes its leader."""
     n, start = state.counts[i, arm], int(state.starts[i, arm])
     since = f"since round {start:,}" if start else "since the start"
@@ -171,7 +171,7 @@ def _detected(state: Any, i: int, arm: int, low: float, high: float) -> str:
     return f"a mean loss of {loss:.3g} in {int(n):,} rounds of it {since}"
 
 
-def _followed(state: Any, i: int, arm: int, low: float, high: float) -> str:
+def _followed(state: TurncoatState, i: int, arm: int, low: float, high: float) -> str:
     """Why a follower proposes its leader."""
     n = state.samples[i, arm] / state.fading[i, 0]
     of = "all rounds" if WINDOWS[i] == math.inf else f"the last {WINDOWS[i]:,.0f} or so"
@@ -181,7 +181,7 @@ def _followed(state: Any, i: int, arm: int, low: float, high: float) -> str:
     return f"a mean loss of {loss:.3g} in {of}"
 
 
-def _pages(state: Any) -> tuple[Page, ...]:
+def _pages(state: TurncoatState) -> tuple[Page, ...]:
     full, written, size = (int(number) for number in state.page)
     pages = []
     for i in range(full + (written > 0)):

@@ -8,7 +8,6 @@ like those of the mirrors, find the leader.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from turncoat.learners.turncoat.recipe import (
     TEST_EVERY,
     WINDOWS,
 )
+from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.rng import uniform_at
 from turncoat.types import Matrix, Vector
@@ -75,7 +75,7 @@ def find_leader(tree: Matrix, i: int) -> int:
 
 
 @jit_inside
-def learn(state: Any, arm: int, loss: float) -> None:
+def learn(state: TurncoatState, arm: int, loss: float) -> None:
     """One more sample of an arm: every detector and follower adds it, and looks for its leader."""
     reward = 1.0 - loss
     for i in range(N_DETECTORS):
@@ -89,14 +89,14 @@ def learn(state: Any, arm: int, loss: float) -> None:
 
 
 @jit_inside
-def lead(state: Any) -> None:
+def lead(state: TurncoatState) -> None:
     """Look up every base's leader."""
     for i in range(N_LEADERS):
         state.leaders[i] = find_leader(state.crowns, i)
 
 
 @jit_inside
-def refresh(state: Any, arm: int) -> None:
+def refresh(state: TurncoatState, arm: int) -> None:
     """Compute the indices of an arm."""
     leaf = state.P + arm
     for i in range(N_DETECTORS):
@@ -114,7 +114,7 @@ def refresh(state: Any, arm: int) -> None:
 
 
 @jit_inside
-def follow(state: Any, i: int, arm: int, reward: float) -> None:
+def follow(state: TurncoatState, i: int, arm: int, reward: float) -> None:
     """Fade, then add a sample. Numbers are stored too large by a growing factor, so that fading is one product."""
     w = state.fading[i, 0] / KEPT[i]
     if w > LARGEST_TOTAL:
@@ -132,7 +132,7 @@ def follow(state: Any, i: int, arm: int, reward: float) -> None:
 
 
 @jit_inside
-def detect(state: Any, i: int, arm: int, reward: float) -> None:
+def detect(state: TurncoatState, i: int, arm: int, reward: float) -> None:
     """Add a sample; now and then test whether the arm's mean has changed, and start again if it has."""
     state.counts[i, arm] += 1.0
     state.sums[i, arm] += reward
@@ -153,7 +153,7 @@ def detect(state: Any, i: int, arm: int, reward: float) -> None:
 
 
 @jit_inside
-def start_again(state: Any, i: int, arm: int) -> None:
+def start_again(state: TurncoatState, i: int, arm: int) -> None:
     """Detector i has seen the mean of an arm change: it forgets all, but for a vague idea of the other arms.
 
     What changed one arm may have changed all: their means are moved as far, and some way towards the new one.

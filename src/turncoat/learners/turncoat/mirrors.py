@@ -15,10 +15,10 @@ folded into the weights.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from turncoat._jit import jit, jit_inside
 from turncoat.learners.turncoat.recipe import N_CLIPPED, N_MIRRORS
+from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 from turncoat.rng import uniform
 from turncoat.types import Matrix, Vector
@@ -69,7 +69,7 @@ def chosen_by_mirrors(p: Vector, weights: Matrix, offset: Vector, n: float, leaf
 
 
 @jit_inside
-def draw(state: Any, i: int) -> int:
+def draw(state: TurncoatState, i: int) -> int:
     """An arm, drawn from base i."""
     weights, offset, n = state.weights, state.offset[i], int(state.n_living[0])
     total = weights[1, i]
@@ -86,7 +86,7 @@ def draw(state: Any, i: int) -> int:
 
 
 @jit_inside
-def charge_mirrors(state: Any, arm: int, q: float, loss: float, baseline: float) -> None:
+def charge_mirrors(state: TurncoatState, arm: int, q: float, loss: float, baseline: float) -> None:
     """(1) and (2), in every base. `baseline`: what losses are lately."""
     leaf, n, N = state.P + arm, state.n_living[0], state.guess[0]
     weights, offset, rest = state.weights, state.offset, state.rest
@@ -115,7 +115,7 @@ def charge_mirrors(state: Any, arm: int, q: float, loss: float, baseline: float)
 
 
 @jit_inside
-def fold(state: Any) -> None:
+def fold(state: TurncoatState) -> None:
     """Add the offsets to the weights, and begin again from none."""
     for j in range(int(state.n_living[0])):
         leaf = state.P + int(state.living[j])
@@ -127,7 +127,7 @@ def fold(state: Any) -> None:
 
 
 @jit_inside
-def rescale(state: Any, i: int, factor: float) -> None:
+def rescale(state: TurncoatState, i: int, factor: float) -> None:
     """Multiply all weights of base i by the same factor: its distribution stays what it is."""
     for leaf in range(state.P, 2 * state.P):
         state.weights[leaf, i] *= factor
