@@ -5,7 +5,6 @@ Every rival is told the horizon, and the number of planted switches where it can
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cache, partial
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 import turncoat as tc
 from turncoat import learners
-from turncoat.errors import OptionError, unknown
+from turncoat.errors import unknown
 from turncoat.learners.turncoat.recipe import set_rates_plainly
 from turncoat.race import BANDIT, ENTRIES, league_of
 from turncoat.race.entries import Maker, Told, learner_of, make_learner, told
@@ -107,20 +106,6 @@ OURS = {
 }
 
 
-def variant(name: str) -> Player:
-    """Turncoat with other words, written as in a call: `turncoat:master="fast"`."""
-    said = name.partition(":")[2]
-    try:
-        call = ast.parse(f"f({said})", mode="eval").body
-        words = {str(word.arg): ast.literal_eval(word.value) for word in getattr(call, "keywords", ())}
-    except (SyntaxError, ValueError):
-        words = {}
-    if not words:
-        raise OptionError(f"{name!r} is no variant of turncoat; accepted are words as in a call: turncoat:word=value")
-    maker = partial(anytime, **words)
-    return Player(name, maker, words_of(maker).replace("anytime", "Turncoat"), "a variant", True)
-
-
 # --- rivals: one setting for all games ---
 
 PRACTICAL: dict[str, tuple[Maker, str]] = {
@@ -199,7 +184,7 @@ GROUPS = {"ours": OURS, "rivals": RIVALS, "grid": GRID}
 
 
 def players(names: Iterable[str]) -> list[Player]:
-    """Players by their names or by those of groups, each once; variants of Turncoat too. No group has the stand-in."""
+    """Players by their names or by those of groups, each once. No group has the stand-in."""
     everyone = {**OURS, **RIVALS, **GRID}
     found: dict[str, Player] = {}
     for name in names:
@@ -207,8 +192,6 @@ def players(names: Iterable[str]) -> list[Player]:
             found |= {one: player for one, player in GROUPS[name].items() if one != "stand-in"}
         elif name in everyone:
             found[name] = everyone[name]
-        elif name.startswith("turncoat:"):
-            found[name] = variant(name)
         else:
             raise unknown("player", name, [*GROUPS, *everyone])
     return list(found.values())

@@ -72,11 +72,3 @@ def test_players_by_name_and_group_each_once() -> None:
     assert "stand-in" not in [player.name for player in players(["ours"])]
     with pytest.raises(OptionError, match="exp33"):
         players(["exp33"])
-
-
-def test_variants_are_told_apart_by_their_words() -> None:
-    (player,) = players(["turncoat:master='fast', eta=2"])
-    assert player.words == "Turncoat eta=2 master=fast" and player.ours
-    for wrong in ("turncoat:", "turncoat:eta", "turncoat:eta=x"):
-        with pytest.raises(OptionError, match="variant"):
-            players([wrong])
