@@ -8,7 +8,7 @@ round, and a master trusts each as much as it has earned.
 b, the baseline, is a mean of past losses (shared_master.py); of more than 16 arms only those have b(k) > 0 that a
 detector or follower proposes. All of it is known before the draw, so (2) is unbiased for the loss of base h, and
 eta d(h) ≥ -1.
-    recipe.py, state.py          which bases, all constants and rates; what is remembered
+    recipe.py, state.py          which bases, their constants and rates; what is remembered
     rule.py                      (1) to (3)
     mirrors.py, leaders.py       clipped and signed mirror descent; detectors and followers
     among.py, arms.py, scale.py  only some arms; arms that come and go; an unknown range of losses
@@ -16,7 +16,7 @@ eta d(h) ≥ -1.
     diary.py                     what is written down for explain.py and wording.py
     certificate.py, damage.py    the guarantee after the fact; what no state can hold
 
-Guarantee: docs/guarantee.md. Cost per round: O(H + log K); memory O(H K).
+Guarantee: docs/guarantee.md. Cost per round: O(H log K), and O(K) when a detector starts again. Memory: O(H K).
 Departures: there is no paper to depart from. Clipped bases are ClippedOMD's, the detectors' test and index are those of
 GLRklUCB with less exploration, followers are a DiscountedUCB; indices are computed anew for few arms a round.
 References: J. Kim, S. Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025, for masters over clipped
