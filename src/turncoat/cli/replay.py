@@ -26,7 +26,6 @@ from turncoat.types import Vector
 if TYPE_CHECKING:
     from turncoat.cli.table_commands import TableOptions
 
-
 MOST_TOLD = 6  # switches that a learner is said to have believed in
 
 

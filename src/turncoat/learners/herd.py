@@ -138,9 +138,9 @@ def _compiled_chain(states: tuple[type, ...]) -> Callable[..., Any]:
     return link
 
 
-NOTHING = (-1, 1.0)  # no choice, for `learn_base`: one kernel is compiled in half the time of two
-
 # -- one kind -----------------------------------------------------------------------------------------------------
+
+NOTHING = (-1, 1.0)  # no choice, for `learn_base`: one kernel is compiled in half the time of two
 
 
 class Rows(NamedTuple):

@@ -10,7 +10,7 @@ from turncoat.learners.glr import chain_damage
 from turncoat.learners.saved import are_counts
 from turncoat.learners.shared_master import FIRST
 from turncoat.learners.turncoat.diary import ENOUGH
-from turncoat.learners.turncoat.leaders import ABSENT
+from turncoat.learners.turncoat.leaders import ABSENT, crown_all
 from turncoat.learners.turncoat.mirrors import rebuild
 from turncoat.learners.turncoat.recipe import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates_plainly
 from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
@@ -84,9 +84,10 @@ def _mirrors(state: TurncoatState) -> str:
 
 
 def _leaders(state: TurncoatState) -> str:
-    for node in range(state.P - 1, 0, -1):
-        if not np.array_equal(state.crowns[node], state.crowns[2 * node : 2 * node + 2].max(axis=0)):
-            return "crowns holds indices that are not the largest of its leaves"
+    again = state.crowns.copy()
+    crown_all(again)
+    if not np.array_equal(again, state.crowns):
+        return "crowns holds indices that are not the largest of its leaves"
     leaves = state.crowns[state.P :]
     if np.any(leaves[_absent(state)] != ABSENT) or np.any(leaves[~_absent(state)] < 0.0):
         return "crowns holds indices of arms that are not there, or none of one that is"
