@@ -14,8 +14,9 @@ import turncoat as tc
 from tests.contract.makers import OTHERS, Maker, each
 from tests.contract.test_changing_arms import again, same, started
 from turncoat.errors import DecisionError, LossError, LossTypeError, OptionError, StateError, TableError
+from turncoat.learners.glr import chain_damage
 from turncoat.learners.turncoat import Turncoat
-from turncoat.learners.turncoat.scale import widened
+from turncoat.learners.turncoat.scale import stretch, widened
 
 MAPPED = ("counts", "sums", "at", "sizes", "samples", "rewards", "fading", "n_restarts")
 PRESENT = "accepted are numbers from -1e.100 to 1e.100"
@@ -86,6 +87,22 @@ def test_what_was_seen_is_mapped_exactly() -> None:
     low, high = learner.loss_range
     mean = (np.mean([loss for _, loss in rounds]) - low) / (high - low)
     assert abs(state.seen[0] / 61 - mean) <= 1 / 61  # it begins with one loss in the middle of the range then
+
+
+@pytest.mark.jit_off
+def test_sums_that_widening_rounds_can_be_saved() -> None:
+    """Of millions of rewards a sum is rounded by more than 1e-9 of its last step: it was taken for damage."""
+    refused = []
+    for i in range(40):
+        learner, n, total = adaptive(), 8e6 + i, 3e6 + i / 7.0
+        state = learner.view()
+        state.counts[0, 0], state.sums[0, 0], state.sizes[0, 0, 0] = n, total + 1.0, 3
+        state.at[0, 0, 0, 1:3], state.split_sums[0, 0, 0, 1:3] = (n - 1.0, n), (total, total + 1.0)
+        for _ in range(40):  # by an eighth: the highest reward stays the highest
+            stretch(learner._buffer, 1.0 / 9.0, 8.0 / 9.0, 0.0)
+        corners, sums = state.at[0, 0, 0], state.split_sums[0, 0, 0]
+        refused.append(chain_damage(corners, sums, 3.0, n, float(state.sums[0, 0])))
+    assert refused == [""] * 40
 
 
 @pytest.mark.jit_off

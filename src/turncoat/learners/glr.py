@@ -100,8 +100,8 @@ def chain_damage(at: Vector, sums: Vector, size: float, n: float, total: float) 
     if not (2 if n > 0 else 1) <= size <= at.size - 1:
         return "sizes are not those of its chains"
     at, sums = at[: int(size)], sums[: int(size)]
-    steps = np.diff(sums)
-    if np.any(np.diff(at) <= 0) or np.any(steps < 0) or np.any(steps > np.diff(at) * (1 + 1e-9)):
+    steps, rounding = np.diff(sums), 1e-9 + 1e-11 * n  # which is as large as the sums are, not as their steps
+    if np.any(np.diff(at) <= 0) or np.any(steps < 0) or np.any(steps > np.diff(at) + rounding):
         return "at and split_sums are no sums of rewards"
     if at[0] != 0 or sums[0] != 0 or at[-1] != n or sums[-1] != total:
         return "at and split_sums do not run from the first reward to the last"
