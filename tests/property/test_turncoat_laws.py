@@ -203,6 +203,7 @@ def weigh_next_to_nothing(state: Any) -> None:
 def weigh_next_to_infinity(state: Any) -> None:
     state.weights[state.P : state.P + 3] = 1e307
     rebuild(state.weights)
+    state.offset[recipe.N_CLIPPED :] = 1.7e308
 
 
 def lift_the_floors(state: Any) -> None:

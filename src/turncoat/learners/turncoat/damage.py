@@ -18,7 +18,7 @@ from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 
 SAFE = 1.0 + 1e-9  # for what rounding may add
 SUM_TOLERANCE = 1e-9
-ROOM = 1e20  # for totals between two rescalings: arms come, and the offset counts once for each
+ROOM = 1e20  # for totals between two rescalings, while arms come
 
 
 def damage(state: TurncoatState) -> str:
@@ -77,8 +77,8 @@ def _mirrors(state: TurncoatState) -> str:
     leaves, absent = state.weights[state.P :], _absent(state)
     if np.any(leaves[absent] != 0.0) or np.any(leaves[~absent, :N_CLIPPED] <= 0.0) or np.any(state.offset[:N_CLIPPED]):
         return "weights and offset are not those of its arms"
-    total = state.weights[1] + state.K * state.offset
-    if np.any(total < SMALLEST_TOTAL / ROOM) or np.any(total > LARGEST_TOTAL * ROOM):
+    total, most = state.weights[1], LARGEST_TOTAL * ROOM
+    if np.any(np.maximum(total, state.offset) > most) or np.any(total + state.offset < SMALLEST_TOTAL / ROOM):
         return "weights and offset have no total"
     return ""
 
