@@ -107,6 +107,7 @@ BAD_SETS: list[tuple[Any, str]] = [
     (["red", "grey"], "one of allowed is 'grey', an arm that was retired; accepted are .*'blue'"),
     ("red", "allowed is 'red'"),
     (2, "allowed is 2"),
+    (np.array(2), r"allowed is array\(2\)"),
     ({"red": 1}, "allowed is {'red': 1}"),
     ([0], "one of allowed is 0"),
     ([None], "one of allowed is None"),
@@ -125,7 +126,12 @@ def test_sets_that_are_none_are_refused(allowed: Any, said: str) -> None:
         learner.ask(allowed=allowed)
     with pytest.raises(ArmsError, match=said):
         learner.probabilities(allowed=allowed)
+    if not isinstance(allowed, list):
+        with pytest.raises(ArmsError, match=said):
+            learner.observe(0, 0.5, 0.5, allowed=allowed)
     assert learner.state() == before
+    names = ["red", "blue"]
+    assert {learner.ask(allowed=some).allowed for some in (iter(names), set(names), np.array(names))} == {(0, 2)}
 
 
 @pytest.mark.jit_off

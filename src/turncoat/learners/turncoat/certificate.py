@@ -13,10 +13,11 @@ arms that stayed the same. The theorem and its proof: docs/guarantee.md, section
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Any, NamedTuple
 
 from turncoat.errors import OptionError
-from turncoat.learners.inputs import is_whole
+from turncoat.learners.inputs import MOST_ROUNDS, is_whole
 from turncoat.learners.turncoat.recipe import MOST_ETA, N_CLIPPED, NAMES, set_rates_plainly
 from turncoat.learners.turncoat.state import TurncoatState
 
@@ -67,8 +68,8 @@ _TERMS = (
 
 def parse_switches(n_switches: Any) -> int:
     """S, or an error that says what is wrong with it."""
-    if not is_whole(n_switches) or n_switches < 0:
-        raise OptionError(f"n_switches is {n_switches!r}; accepted are whole numbers of at least 0")
+    if not is_whole(n_switches) or not 0 <= n_switches < MOST_ROUNDS:
+        raise OptionError(f"n_switches is {reprlib.repr(n_switches)}; accepted are whole numbers from 0 to 2**53 - 1")
     return int(n_switches)
 
 
@@ -77,7 +78,7 @@ def certify(state: TurncoatState, fresh: TurncoatState, S: int, width: float) ->
     T, N, K, spent = int(state.clock[0]), float(state.guess[0]), state.K, state.spent
     first, far = float(fresh.guess[0]), math.log(K * N)
     extra = math.fsum(fresh.floors * [math.log(1.0 / p) for p in fresh.p]) / float(fresh.eta[0])  # B
-    begun = [((1.0 - 1.0 / first) * far - math.log(K)) / xi for xi in fresh.rates[:N_CLIPPED]]
+    begun = [((1.0 - 1.0 / first) * far - math.log(K)) / float(xi) for xi in fresh.rates[:N_CLIPPED]]
     floors = shares = told = 0.0
     known = list(fresh.floors)  # before the last doubling
     while told < T:  # guess after guess

@@ -104,15 +104,16 @@ class ChangingLearner(ScaledLearner):
     def _among(self, allowed: Iterable[Label]) -> tuple[int, ...]:
         """The indices of these labels, in order."""
         accepted = f"accepted is a list of one or more of {reprlib.repr(self.living)}, each once"
-        if isinstance(allowed, str | bytes | Mapping) or not hasattr(allowed, "__iter__"):
+        listed = _listed(allowed)
+        if listed is None:
             raise ArmsError(f"allowed is {allowed!r}; {accepted}")
-        among = tuple(sorted(self._living_index("one of allowed", label) for label in allowed))
+        among = tuple(sorted(self._living_index("one of allowed", label) for label in listed))
         if not among or any(before == after for before, after in pairwise(among)):
             raise ArmsError(f"allowed is {reprlib.repr(allowed)}; {accepted}")
         return among
 
     def _parse_among(self, index: int, allowed: Iterable[int]) -> tuple[int, ...]:
-        listed = [] if isinstance(allowed, str | bytes | Mapping) or not hasattr(allowed, "__iter__") else list(allowed)
+        listed = _listed(allowed) or []
         among = tuple(sorted(int(k) for k in listed if is_whole(k)))
         if len(among) < len(listed) or not self._are_among(index, among):
             accepted = f"distinct indices from 0 to {self.n_arms - 1}, {index} among them"
@@ -130,3 +131,9 @@ class ChangingLearner(ScaledLearner):
         if self._gone.isdisjoint(allowed):
             return np.array(allowed, dtype=np.int64)
         return np.array([k for k in allowed if k not in self._gone], dtype=np.int64)
+
+
+def _listed(several: Any) -> list[Any] | None:
+    """What a user gave as a list, if it is one. (An array of no dimension says that it is, and is not.)"""
+    is_single = isinstance(several, str | bytes | Mapping) or not hasattr(several, "__iter__")
+    return None if is_single or getattr(several, "ndim", 1) == 0 else list(several)
