@@ -61,7 +61,7 @@ class ChangingLearner(ScaledLearner):
     def retire_arm(self, arm: Label) -> None:
         """Choose an arm no more, given by its label. It keeps its index, and has probability 0.
 
-        If it is told later, the round counts, and nothing else is learned from it.
+        If it is told later, the round counts, also in the mean of all losses, and nothing else is learned from it.
         """
         index = self._living_index("arm", arm)
         if len(self._gone) == self.n_arms - 1:
