@@ -65,7 +65,7 @@ def probabilities_among(buffer: Vector, among: Ints, out: Vector) -> None:
 def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> int:
     """Learn the loss of an arm that was chosen among others. `among`: those that are still there."""
     state, among = view(borrow(buffer)), borrow(among)
-    b = begin(state)
+    b, q = begin(state), max(q, SMALLEST_SERVED)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
         look_among(state, among, arm)
     if among.size > 1 and state.place[arm] >= 0.0:

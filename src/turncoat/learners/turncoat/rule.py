@@ -64,7 +64,7 @@ def ask(state: TurncoatState) -> tuple[int, float]:
 @jit_inside
 def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
-    arm, q = choice
+    arm, q = choice[0], max(choice[1], SMALLEST_SERVED)  # what is divided by it stays finite
     b = begin(state)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
         step_master(state, arm, q, loss, b)
@@ -140,8 +140,7 @@ def move_trust(state: TurncoatState, q: float, q_now: float, loss: float, own: f
     above = (loss - own) / q
     mean, square, floors = 0.0, 0.0, 0.0
     for h in range(N_BASES):
-        charge = min(state.chance[h] * above, LARGEST) if state.chance[h] > 0.0 else 0.0  # above may be infinite
-        d = charge + covered[h]
+        d = min(state.chance[h] * above, LARGEST) + covered[h]
         state.x[h] = eta * d
         mean += state.p[h] * d
         square += state.p[h] * d * d
