@@ -115,6 +115,7 @@ def test_its_page_names_arms_by_their_labels(told: Any) -> None:
 def test_printing_a_learner_is_worth_reading() -> None:
     learner = Turncoat(ARMS, seed=3)
     assert "in no arm yet" in str(learner)
+    assert "The detector never started again." in str(learner.explain())
     learner.ask()
     assert ": 0 rounds told, 1 outstanding" in str(learner)
     game(learner, ["green", "blue"], 600)
@@ -258,7 +259,7 @@ def test_belief_in_a_retired_arm_ends() -> None:
     state.place[1] = -1.0
     told = learner.explain()
     assert (told.best, told.since, told.sure, told.retired) == (None, None, None, ("green",))
-    assert "Retired: green." in str(told)
+    assert "Retired: green." in str(told) and "in no arm now; " in str(told)
     assert "3 arms, 1 of them retired" in str(learner)
     vote(learner, 2, TURN)
     told = learner.explain()

@@ -60,7 +60,7 @@ def page_of(told: Explanation) -> str:
         *_trust(told),
     ]
     for name, times, last in told.restarts:
-        lines.append(f"The {name} started again {_times(times, last)}.")
+        lines.append(f"The {name} {_restarts(times, last)}.")
     if told.pages:
         size = told.pages[0].last - told.pages[0].first
         grades = "  ".join(f"{100 * step:.0f} % {sign}" for step, sign in zip(STEPS, SHADES[1:], strict=True))
@@ -71,7 +71,8 @@ def page_of(told: Explanation) -> str:
 
 def _belief(told: Explanation) -> str:
     if told.best is None:
-        return f"in no arm yet; {arm_name(told.likeliest)} is the likeliest, with {percent(told.chance)}"
+        when = "now" if told.retired else "yet"
+        return f"in no arm {when}; {arm_name(told.likeliest)} is the likeliest, with {percent(told.chance)}"
     sure = f", {percent(told.sure)} sure" if told.sure else ""
     return f"that {arm_name(told.best)} is best, since round {told.since:,}{sure}"
 
@@ -157,7 +158,8 @@ def _several(faith: str) -> str:
     return {"detector": "detectors", "follower": "followers"}.get(faith, faith)
 
 
-def _times(times: int, last: int | None) -> str:
+def _restarts(times: int, last: int | None) -> str:
     if last is None:
-        return "never"
-    return f"once, in round {last:,}" if times == 1 else f"{times:,} times, the last in round {last:,}"
+        return "never started again"
+    often = f"once, in round {last:,}" if times == 1 else f"{times:,} times, the last in round {last:,}"
+    return f"started again {often}"
