@@ -328,6 +328,6 @@ def test_a_learner_that_explains_itself_does(tmp_path: Path) -> None:
     csv, _ = write_both(tmp_path, values, NAMES)
     text = " ".join(run("replay", csv, *QUICK, "--learner", "turncoat").stdout.split())
     words = r"turncoat believed, in its first game, that the best was blue at first, red from round (\d+) .*"
-    found = re.search(words + r"green from round (\d+) \((\d+)% sure\) what the best paths look like", text)
+    found = re.search(words + r"green from round (\d+) \((\d+) % sure\) what the best paths look like", text)
     assert found is not None, text
     assert 300 <= int(found[1]) < 400 and 600 <= int(found[2]) < 700 and 50 <= int(found[3]) <= 100

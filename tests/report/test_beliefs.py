@@ -60,7 +60,7 @@ def test_the_figure_marks_the_switches_of_the_first_seed(frames: Frames) -> None
     flip, still = spec["concat"]
     wanted = frames.beliefs.filter(environment="flip/3").sort("start")[1:]
     assert [(row["x"], row["y"]) for row in marks(spec, flip)] == wanted.select("start", "arm").rows()
-    assert "% sure" in marks(spec, flip)[0]["text"]
+    assert " % sure" in marks(spec, flip)[0]["text"]
     assert marks(spec, still) == []  # one belief is no switch
     assert any(layer["mark"]["type"] == "rule" for layer in flip["layer"])  # the planted path
 
@@ -75,4 +75,4 @@ def test_there_is_no_figure_without_beliefs_or_shares(frames: Frames) -> None:
 def test_marks_stay_on_their_map() -> None:
     rows = pl.DataFrame({"start": [5, 900, 300], "arm": [0, 7, 2], "sure": [0.9, 0.8, 0.7]})
     assert [(mark.x, mark.y) for mark in marks_of(rows, 8)] == [(300, 2), (900, 7)]
-    assert [mark.text for mark in marks_of(rows, 5)] == ["from arm 0 to arm 2 in round 300, 70% sure"]
+    assert [mark.text for mark in marks_of(rows, 5)] == ["from arm 0 to arm 2 in round 300, 70 % sure"]

@@ -85,7 +85,7 @@ def believed(result: Result, arms: list[str]) -> list[str]:
     lines = []
     for (learner,), beliefs in result.beliefs.filter(seed=0).group_by("learner", maintain_order=True):
         rows = beliefs.sort("start").rows(named=True)
-        last = [f"{arms[row['arm']]} from round {row['start']:,} ({row['sure']:.0%} sure)" for row in rows[1:]]
+        last = [f"{arms[row['arm']]} from round {row['start']:,} ({100 * row['sure']:.0f} % sure)" for row in rows[1:]]
         first = [f"{arms[rows[0]['arm']]} at first"] if len(rows) <= MOST_TOLD else ["…"]
         lines.append(f"{learner} believed, in its first game, that the best was {', '.join(first + last[-MOST_TOLD:])}")
     return lines

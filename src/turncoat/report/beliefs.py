@@ -33,7 +33,7 @@ def marks_of(believed: pl.DataFrame, n_rows: int) -> list[Mark]:
     """A mark where each belief but the first began, on its arm."""
     rows = believed.sort("start").select("start", "arm", "sure").rows()
     return [
-        Mark(start, arm, f"from arm {left} to arm {arm} in round {start:,}, {sure:.0%} sure")
+        Mark(start, arm, f"from arm {left} to arm {arm} in round {start:,}, {100 * sure:.0f} % sure")
         for (_, left, _), (start, arm, sure) in pairwise(rows)
         if arm < n_rows
     ]
