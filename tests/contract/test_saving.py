@@ -206,6 +206,8 @@ def test_what_is_no_state_is_refused() -> None:
     things: list[Any] = [None, [], "state", 5, {}, tc.Uniform(2), {"format": 1}, {"format": 1, "learner": "uniform"}]
     for thing in things:
         refused(thing)
+    with pytest.raises(StateError, match=r"format is None; accepted is what state\(\) writes, 1"):
+        tc.restore({})
     with pytest.raises(StateError, match=r"format 2, written by turncoat 9\.9; .*upgrade turncoat"):
         tc.restore({**tc.Uniform(2).state(), "format": 2, "turncoat": "9.9"})
 

@@ -96,7 +96,7 @@ def restore(state: dict[str, Any]) -> Learner:
         )
     written = state.get("format")
     if not isinstance(written, int) or isinstance(written, bool) or written < 1:
-        raise StateError(f"the state's format is {written!r}; accepted are whole numbers from 1 to {STATE_FORMAT}")
+        raise StateError(f"the state's format is {written!r}; accepted is what state() writes, {STATE_FORMAT}")
     if written > STATE_FORMAT:
         raise StateError(
             f"the state has format {written}, written by turncoat {state.get('turncoat')}; this version reads formats "

@@ -46,7 +46,7 @@ class Certificate(NamedTuple):
 
     def __str__(self) -> str:
         names = (*_TERMS, "total")
-        numbers = [f"{value:,.1f}" for value in (*self[2:9], self.total)]
+        numbers = [f"{value:z,.1f}" for value in (*self[2:9], self.total)]
         wide, far = max(map(len, names)), max(map(len, numbers))
         lines = [f"  {name:<{wide}}  {number:>{far}}" for name, number in zip(names, numbers, strict=True)]
         what = "switch" if self.n_switches == 1 else "switches"
