@@ -216,7 +216,7 @@ class Band(Keeper):
     facts = Facts(
         "as bases",
         "as bases",
-        "a base's + √(HT)",
+        "a base's + H√T",
         "HK, all bases",
         setting="adversarial",
         when="learners of different faiths are at hand, and nobody knows which is right",

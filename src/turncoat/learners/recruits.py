@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 from turncoat._jit import PACKAGE
-from turncoat.errors import OptionError, unknown
+from turncoat.errors import HorizonError, OptionError, unknown
 from turncoat.learners.learner import Learner, Stability
 from turncoat.learners.linear import LinearLearner
 from turncoat.types import Label
@@ -36,9 +36,13 @@ def _recruit_one(base: Any, arms: Sequence[Label], horizon: int | None) -> Learn
         raise OptionError(f"bases has {reprlib.repr(base)}; {_ACCEPTED}")
     if isinstance(maker, type) and issubclass(maker, Learner):
         _refuse(maker)  # before it is made: it may want other words
-    learner = maker(list(arms), horizon, seed=0, **words)
+    try:
+        learner = maker(list(arms), horizon, seed=0, **words)
+    except HorizonError as error:
+        raise HorizonError(f"{error}; it is wanted as a base") from None
     if not isinstance(learner, Learner):
-        raise OptionError(f"bases has {reprlib.repr(base)}, which made {reprlib.repr(learner)}; {_ACCEPTED}")
+        what = f"bases has {reprlib.repr(base)}, which made {reprlib.repr(learner)}"
+        raise OptionError(f"{what}; accepted are makers of a tc.Learner: to race, ask and tell are enough, not here")
     _refuse(type(learner))
     if learner.n_arms != len(arms):
         raise OptionError(f"bases has {learner!r}; accepted are learners over the same {len(arms)} arms")
