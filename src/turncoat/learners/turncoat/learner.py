@@ -65,7 +65,7 @@ class Turncoat(ChangingLearner):
         "log K",
         setting="adversarial",
         when="always, unless you know better",
-        when_not="means stand still and then jump: glr-kl-ucb may do better; all losses are seen: cbce",
+        when_not="means never change: kl-ucb had less regret; all losses are seen: cbce",
     )
     state_type = TurncoatState
     uses_horizon = False
