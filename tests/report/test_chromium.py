@@ -24,7 +24,7 @@ def test_the_page_opens_without_an_error_or_a_request(folder: Path, dark: bool) 
     with Chromium(PATH or "", dark=dark) as browser:
         browser.open(page)
         browser.wait(READY)
-        assert browser.evaluate("document.querySelectorAll('.figure svg.marks').length") == 9
+        assert browser.evaluate("document.querySelectorAll('.figure svg.marks').length") == 10
         assert browser.evaluate("[...document.querySelectorAll('svg.marks')].every(f => f.clientHeight > 50)")
         ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
         assert ground == ("rgb(22, 24, 28)" if dark else "rgb(255, 255, 255)")

@@ -48,7 +48,7 @@ def dash_of(looks: Mapping[str, Look]) -> alt.StrokeDash:
 def width_of(looks: Mapping[str, Look]) -> alt.StrokeWidth:
     """How thick the learners' lines are."""
     scale = alt.Scale(domain=list(looks), range=[look.width for look in looks.values()])
-    return alt.StrokeWidth("learner:N", scale=scale, legend=None)
+    return alt.StrokeWidth("learner:O", scale=scale, legend=None)  # :O, for the order is that of the domain
 
 
 def shape_of(looks: Mapping[str, Look]) -> alt.Shape:
