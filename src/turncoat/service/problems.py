@@ -1,0 +1,82 @@
+"""What the service refuses, each with the status HTTP has for it, the field it is about and what is accepted."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from turncoat.errors import TurncoatError
+
+
+class Problem(TurncoatError):
+    """The parent: a request that was refused. Nothing has changed."""
+
+    status: ClassVar[int] = 400
+    title: ClassVar[str] = "the request was refused"
+
+    def __init__(self, detail: str, *, field: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.field = field
+
+
+class Malformed(Problem):
+    """The body is not JSON, or not of the right shape."""
+
+    status = 400
+    title = "the body cannot be read"
+
+
+class Unauthorised(Problem):
+    """No key, or one that is not known, has run out or was revoked."""
+
+    status = 401
+    title = "a key is needed"
+
+
+class Forbidden(Problem):
+    """The key is good, and not for this."""
+
+    status = 403
+    title = "this key may not do that"
+
+
+class NotFound(Problem):
+    """There is no such thing."""
+
+    status = 404
+    title = "not found"
+
+
+class Conflicting(Problem):
+    """It exists already, or was asked for differently before."""
+
+    status = 409
+    title = "this conflicts with what is there"
+
+
+class Stale(Problem):
+    """The caller has seen an older revision than the present one."""
+
+    status = 412
+    title = "it has changed in the meantime"
+
+
+class TooLarge(Problem):
+    """The body is larger than accepted."""
+
+    status = 413
+    title = "the body is too large"
+
+
+class Unprocessable(Problem):
+    """A value is of the right type and not accepted."""
+
+    status = 422
+    title = "a value is not accepted"
+
+
+class Unavailable(Problem):
+    """The store cannot be reached; nothing was recorded. Trying again is safe with an idempotency key."""
+
+    status = 503
+    title = "the store cannot be reached"

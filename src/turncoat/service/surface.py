@@ -1,0 +1,78 @@
+"""What can be asked of the service. The engine in this process and the client over HTTP both are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from turncoat.service import words
+
+
+class Service(Protocol):
+    """Open experiments, decide, reward, look. Everything raises a `Problem` when refused, and then nothing changed."""
+
+    def create(self, new: words.NewExperiment) -> words.Experiment:
+        """Open an experiment."""
+
+    def experiments(self) -> list[words.Experiment]:
+        """All experiments, in the order in which they were opened."""
+
+    def experiment(self, key: str) -> words.Experiment:
+        """One of them."""
+
+    def change(
+        self, key: str, change: words.ExperimentChange, *, if_revision: int | None = None
+    ) -> words.Experiment:
+        """Change its settings; with `if_revision`, only if nobody has since."""
+
+    def add_arm(self, key: str, arm: words.NewArm) -> words.Arm:
+        """Add an arm while it runs."""
+
+    def change_arm(self, key: str, arm: str, change: words.ArmChange) -> words.Arm:
+        """Pause, resume or retire an arm, or set its floor, cap and payload."""
+
+    def arms(self, key: str) -> list[words.Arm]:
+        """Its arms, in the order in which they came."""
+
+    def decide(
+        self,
+        key: str,
+        *,
+        unit_id: str | None = None,
+        allowed_arms: Sequence[str] | None = None,
+        sticky: bool = False,
+        deferred: bool = False,
+        context: dict[str, Any] | None = None,
+        decision_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> words.Decided:
+        """Draw an arm, and record how probable it was."""
+
+    def reward(
+        self, decision_id: str, value: float, *, reward_id: str | None = None, observed_at: Any = None
+    ) -> words.Receipt:
+        """Say how a decision turned out."""
+
+    def rewards(self, lines: Iterable[words.RewardLine]) -> list[words.LineReceipt]:
+        """Say it of many at once; one bad line does not hold up the others."""
+
+    def activate(self, decision_id: str) -> words.DecisionRecord:
+        """The deferred decision was used now: its window begins."""
+
+    def decision(self, decision_id: str) -> words.DecisionRecord:
+        """Everything known about a decision."""
+
+    def state(self, key: str) -> words.LearnerState:
+        """What the learner makes of it all."""
+
+    def timeline(self, key: str, *, limit: int = 1000) -> list[words.VersionPoint]:
+        """At most `limit` versions, evenly taken over its life, the latest last."""
+
+    def switches(self, key: str) -> list[words.Switch]:
+        """The changes of the best arm that the learner believes in."""
+
+    def audit(self, key: str | None = None) -> list[words.AuditEntry]:
+        """Who changed what."""
+
+    def log(self, key: str) -> Iterator[words.LogLine]:
+        """Every decision with its outcome, in the order of their ids."""

@@ -1,0 +1,286 @@
+"""What the service and its callers say to one another: one class a message, the same in Python and in JSON.
+
+msgspec reads them from JSON and refuses what does not fit: NaN, 1e400, "0.5" or true for a number, unknown fields.
+What needs more than a type (a floor above 1, two arms of one name) is said by `checks`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Key = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Uuid = Annotated[
+    str, Meta(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", min_length=36, max_length=36)
+]
+Aggregation = Literal["first", "last", "sum", "mean", "min", "max"]
+ArmState = Literal["pending", "active", "paused", "retired"]
+Stream = Literal["learn", "control", "holdout"]
+Reason = Literal["split", "control", "holdout", "sticky", "stale"]
+Status = Literal["accepted", "duplicate", "conflict", "late", "pending_decision"]
+
+
+class Message(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The parent of everything a caller sends: unknown fields are refused, so that no typing mistake is ignored."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """The parent of everything the service answers: callers ignore fields they do not know."""
+
+
+# --- what callers send ---
+
+
+class RewardRule(Message):
+    """What rewards look like, and which of a decision's rewards counts. All but `first` wait for the window's end."""
+
+    min: float = 0.0
+    max: float = 1.0
+    aggregation: Aggregation = "first"
+
+
+class Control(Message):
+    """A share of the traffic that always gets one arm, as a measure for the rest. It never trains the learner."""
+
+    arm: Name
+    share: Share
+
+
+class NamedArm(Message):
+    """An arm of a new experiment, with what the caller wants to get back when it is served."""
+
+    arm: Name
+    payload: Any = None
+
+
+class NewExperiment(Message):
+    """An experiment to open."""
+
+    key: Key
+    arms: Annotated[list[Name | NamedArm], Meta(min_length=1, max_length=1000)]
+    reward: RewardRule = RewardRule()
+    reward_window_s: Annotated[float, Meta(gt=0.0, le=31_536_000.0)] = 86_400.0
+    default_reward: float | None = None
+    control: Control | None = None
+    holdout_share: Share = 0.0
+    floors: dict[Name, Share] = {}
+    caps: dict[Name, Share] = {}
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+
+
+class ExperimentChange(Message):
+    """What to change about an experiment; what is left out stays."""
+
+    reward_window_s: Annotated[float, Meta(gt=0.0, le=31_536_000.0)] | UnsetType = UNSET
+    default_reward: float | None | UnsetType = UNSET
+    control: Control | None | UnsetType = UNSET
+    holdout_share: Share | UnsetType = UNSET
+    state: Literal["running", "stopped"] | UnsetType = UNSET
+
+
+class NewArm(Message):
+    """An arm to add while the experiment runs. Names are never used twice."""
+
+    arm: Name
+    payload: Any = None
+    state: Literal["pending", "active"] = "active"
+    floor: Share = 0.0
+    cap: Share = 1.0
+
+
+class ArmChange(Message):
+    """What to change about an arm; what is left out stays. A retired arm stays retired."""
+
+    state: Literal["active", "paused", "retired"] | UnsetType = UNSET
+    floor: Share | UnsetType = UNSET
+    cap: Share | UnsetType = UNSET
+    payload: Any = UNSET
+
+
+class Ask(Message):
+    """A decision asked for. `context` is kept with it and not used."""
+
+    unit_id: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    allowed_arms: Annotated[list[Name], Meta(min_length=1, max_length=1000)] | None = None
+    sticky: bool = False
+    deferred: bool = False
+    context: dict[str, Any] | None = None
+    decision_id: Uuid | None = None
+
+
+class Reward(Message):
+    """How a decision turned out. `observed_at` is kept; the service's own clock decides what is late."""
+
+    value: float
+    reward_id: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    observed_at: datetime | None = None
+
+
+class RewardLine(Reward):
+    """One line of a batch of rewards."""
+
+    decision_id: Uuid
+
+
+# --- what the service answers ---
+
+
+class Arm(Answer):
+    """An arm as it stands."""
+
+    arm: str
+    state: ArmState
+    floor: float
+    cap: float
+    payload: Any
+    probability: float
+
+
+class Experiment(Answer):
+    """An experiment as it stands. `revision` counts changes of its settings (the ETag), `version` everything."""
+
+    key: str
+    state: Literal["running", "stopped"]
+    revision: int
+    version: int
+    arms: list[Arm]
+    reward: RewardRule
+    reward_window_s: float
+    default_reward: float | None
+    control: Control | None
+    holdout_share: float
+    seed: int
+    learner: str
+    created_at: datetime
+
+
+class Decided(Answer):
+    """A decision: the arm to use, and how probable it was when it was drawn."""
+
+    decision_id: str | None
+    arm: str
+    payload: Any
+    propensity: float
+    probabilities: dict[str, float]
+    state_version: int
+    stream: Stream
+    reason: Reason
+    expires_at: datetime | None
+
+
+class Receipt(Answer):
+    """What became of a reward."""
+
+    decision_id: str
+    status: Status
+
+
+class LineReceipt(Answer):
+    """What became of one line of a batch: a receipt, or what was wrong with it."""
+
+    line: int
+    decision_id: str | None = None
+    status: Status | Literal["refused"] = "refused"
+    detail: str | None = None
+
+
+class DecisionRecord(Answer):
+    """Everything known about one decision."""
+
+    decision_id: str
+    experiment: str
+    arm: str
+    propensity: float
+    probabilities: dict[str, float]
+    state_version: int
+    stream: Stream
+    reason: Reason
+    decided_at: datetime
+    expires_at: datetime | None
+    context: Any
+    outcome: Literal["open", "waiting", "rewarded", "defaulted", "expired"]
+    reward: float | None
+    rewarded_at: datetime | None
+    applied_version: int | None
+    applied_position: int | None
+    refused: list[RefusedReward] = field(default_factory=list)
+
+
+class RefusedReward(Answer):
+    """A reward that was recorded and not learned from."""
+
+    value: float
+    status: Literal["duplicate", "conflict", "late", "out_of_range", "orphan"]
+    received_at: datetime
+    reward_id: str | None = None
+
+
+class LearnerState(Answer):
+    """What the learner makes of it all at present."""
+
+    key: str
+    version: int
+    probabilities: dict[str, float]
+    pending_rewards: int
+    open_decisions: int
+    explanation: dict[str, Any]
+    explanation_text: str
+    checksum: str
+
+
+class VersionPoint(Answer):
+    """A version of an experiment: what made it, and what was served from then on."""
+
+    version: int
+    at: datetime
+    kind: Literal["opened", "rewards", "arm_added", "arm_changed", "settings_changed"]
+    n_learned: int
+    probabilities: dict[str, float]
+
+
+class Switch(Answer):
+    """A change of the leading arm that the learner reports."""
+
+    version: int
+    at: datetime
+    before: str
+    after: str
+
+
+class AuditEntry(Answer):
+    """Who changed what, chained by hashes: an entry altered or taken out later shows."""
+
+    seq: int
+    at: datetime
+    actor: str
+    action: str
+    experiment: str | None
+    before: Any
+    after: Any
+    previous_hash: str
+    hash: str
+
+
+class LogLine(Answer):
+    """One decision with its outcome, as exported."""
+
+    decision_id: str
+    experiment: str
+    decided_at: datetime
+    arm: str
+    propensity: float
+    probabilities: dict[str, float]
+    state_version: int
+    stream: Stream
+    reason: Reason
+    unit: str | None
+    context: Any
+    outcome: Literal["open", "rewarded", "defaulted", "expired"]
+    reward: float | None
+    rewarded_at: datetime | None
+    applied_version: int | None
+    applied_position: int | None
