@@ -20,9 +20,7 @@ class Service(Protocol):
     def experiment(self, key: str) -> words.Experiment:
         """One of them."""
 
-    def change(
-        self, key: str, change: words.ExperimentChange, *, if_revision: int | None = None
-    ) -> words.Experiment:
+    def change(self, key: str, change: words.ExperimentChange, *, if_revision: int | None = None) -> words.Experiment:
         """Change its settings; with `if_revision`, only if nobody has since."""
 
     def add_arm(self, key: str, arm: words.NewArm) -> words.Arm:

@@ -35,7 +35,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 # --- what callers send ---
 
 
-class RewardRule(Message):
+class RewardRule(Message, frozen=True, kw_only=True):
     """What rewards look like, and which of a decision's rewards counts. All but `first` wait for the window's end."""
 
     min: float = 0.0
@@ -43,21 +43,21 @@ class RewardRule(Message):
     aggregation: Aggregation = "first"
 
 
-class Control(Message):
+class Control(Message, frozen=True, kw_only=True):
     """A share of the traffic that always gets one arm, as a measure for the rest. It never trains the learner."""
 
     arm: Name
     share: Share
 
 
-class NamedArm(Message):
+class NamedArm(Message, frozen=True, kw_only=True):
     """An arm of a new experiment, with what the caller wants to get back when it is served."""
 
     arm: Name
     payload: Any = None
 
 
-class NewExperiment(Message):
+class NewExperiment(Message, frozen=True, kw_only=True):
     """An experiment to open."""
 
     key: Key
@@ -72,17 +72,17 @@ class NewExperiment(Message):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
 
 
-class ExperimentChange(Message):
+class ExperimentChange(Message, frozen=True, kw_only=True):
     """What to change about an experiment; what is left out stays."""
 
     reward_window_s: Annotated[float, Meta(gt=0.0, le=31_536_000.0)] | UnsetType = UNSET
-    default_reward: float | None | UnsetType = UNSET
-    control: Control | None | UnsetType = UNSET
+    default_reward: float | UnsetType | None = UNSET
+    control: Control | UnsetType | None = UNSET
     holdout_share: Share | UnsetType = UNSET
     state: Literal["running", "stopped"] | UnsetType = UNSET
 
 
-class NewArm(Message):
+class NewArm(Message, frozen=True, kw_only=True):
     """An arm to add while the experiment runs. Names are never used twice."""
 
     arm: Name
@@ -92,7 +92,7 @@ class NewArm(Message):
     cap: Share = 1.0
 
 
-class ArmChange(Message):
+class ArmChange(Message, frozen=True, kw_only=True):
     """What to change about an arm; what is left out stays. A retired arm stays retired."""
 
     state: Literal["active", "paused", "retired"] | UnsetType = UNSET
@@ -101,7 +101,7 @@ class ArmChange(Message):
     payload: Any = UNSET
 
 
-class Ask(Message):
+class Ask(Message, frozen=True, kw_only=True):
     """A decision asked for. `context` is kept with it and not used."""
 
     unit_id: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
@@ -112,15 +112,15 @@ class Ask(Message):
     decision_id: Uuid | None = None
 
 
-class Reward(Message):
+class Reward(Message, frozen=True, kw_only=True):
     """How a decision turned out. `observed_at` is kept; the service's own clock decides what is late."""
 
     value: float
-    reward_id: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    reward_id: Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")] | None = None
     observed_at: datetime | None = None
 
 
-class RewardLine(Reward):
+class RewardLine(Reward, frozen=True, kw_only=True):
     """One line of a batch of rewards."""
 
     decision_id: Uuid
@@ -129,7 +129,7 @@ class RewardLine(Reward):
 # --- what the service answers ---
 
 
-class Arm(Answer):
+class Arm(Answer, frozen=True, kw_only=True):
     """An arm as it stands."""
 
     arm: str
@@ -140,7 +140,7 @@ class Arm(Answer):
     probability: float
 
 
-class Experiment(Answer):
+class Experiment(Answer, frozen=True, kw_only=True):
     """An experiment as it stands. `revision` counts changes of its settings (the ETag), `version` everything."""
 
     key: str
@@ -158,7 +158,7 @@ class Experiment(Answer):
     created_at: datetime
 
 
-class Decided(Answer):
+class Decided(Answer, frozen=True, kw_only=True):
     """A decision: the arm to use, and how probable it was when it was drawn."""
 
     decision_id: str | None
@@ -172,14 +172,14 @@ class Decided(Answer):
     expires_at: datetime | None
 
 
-class Receipt(Answer):
+class Receipt(Answer, frozen=True, kw_only=True):
     """What became of a reward."""
 
     decision_id: str
     status: Status
 
 
-class LineReceipt(Answer):
+class LineReceipt(Answer, frozen=True, kw_only=True):
     """What became of one line of a batch: a receipt, or what was wrong with it."""
 
     line: int
@@ -188,7 +188,7 @@ class LineReceipt(Answer):
     detail: str | None = None
 
 
-class DecisionRecord(Answer):
+class DecisionRecord(Answer, frozen=True, kw_only=True):
     """Everything known about one decision."""
 
     decision_id: str
@@ -210,7 +210,7 @@ class DecisionRecord(Answer):
     refused: list[RefusedReward] = field(default_factory=list)
 
 
-class RefusedReward(Answer):
+class RefusedReward(Answer, frozen=True, kw_only=True):
     """A reward that was recorded and not learned from."""
 
     value: float
@@ -219,7 +219,7 @@ class RefusedReward(Answer):
     reward_id: str | None = None
 
 
-class LearnerState(Answer):
+class LearnerState(Answer, frozen=True, kw_only=True):
     """What the learner makes of it all at present."""
 
     key: str
@@ -232,7 +232,7 @@ class LearnerState(Answer):
     checksum: str
 
 
-class VersionPoint(Answer):
+class VersionPoint(Answer, frozen=True, kw_only=True):
     """A version of an experiment: what made it, and what was served from then on."""
 
     version: int
@@ -242,7 +242,7 @@ class VersionPoint(Answer):
     probabilities: dict[str, float]
 
 
-class Switch(Answer):
+class Switch(Answer, frozen=True, kw_only=True):
     """A change of the leading arm that the learner reports."""
 
     version: int
@@ -251,7 +251,7 @@ class Switch(Answer):
     after: str
 
 
-class AuditEntry(Answer):
+class AuditEntry(Answer, frozen=True, kw_only=True):
     """Who changed what, chained by hashes: an entry altered or taken out later shows."""
 
     seq: int
@@ -265,7 +265,7 @@ class AuditEntry(Answer):
     hash: str
 
 
-class LogLine(Answer):
+class LogLine(Answer, frozen=True, kw_only=True):
     """One decision with its outcome, as exported."""
 
     decision_id: str

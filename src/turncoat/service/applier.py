@@ -1,0 +1,239 @@
+"""Rewards become learning: one applier an experiment at a time, in one transaction a pass.
+
+A pass takes what waits in the inbox, in the order it was received, and what is due (windows that have ended). It
+tells the learner, closes the decisions, and writes the new state with them: all of it or nothing. So the log alone
+says what was learned, in which order, and replaying it leads to the same state.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+
+from turncoat.service import words
+from turncoat.service.book import Book, checksum, read_present, written
+from turncoat.service.buckets import KEYS, SUMS, Closed, bucket_rows
+from turncoat.service.clock import Clock
+from turncoat.service.snapshot import Learner, Snapshot, served_by, to_json
+from turncoat.service.store.interface import Raced, Row, Session, Store
+from turncoat.service.telling import INBOX, PART, REFUSED
+
+MOST = 1000  # decisions closed in a pass
+GRACE = 1.0  # seconds for which rewards that are collected may still be on their way when the window ends
+
+DUE = """
+    SELECT d.id FROM decision d
+    WHERE d.experiment = :experiment AND d.applied_version IS NULL AND d.expires_at <= :now
+      AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.decision_id = d.id)
+    ORDER BY d.expires_at, d.id LIMIT :limit
+"""
+PENDING = """
+    SELECT i.decision_id, i.value, i.received_at, i.observed_at, i.source,
+           d.arm, d.propensity, d.allowed, d.stream, d.decided_at, d.applied_version
+    FROM inbox i JOIN decision d ON d.id = i.decision_id
+    WHERE i.experiment = :experiment ORDER BY i.received_at, i.decision_id LIMIT :limit
+"""
+PARTS = "SELECT decision_id, value FROM part WHERE decision_id IN :ids ORDER BY received_at, reward_id"
+TAKEN = "DELETE FROM inbox WHERE decision_id IN :ids"
+CLOSING = ("id", "outcome", "reward", "rewarded_at", "observed_at", "applied_version", "applied_position")
+VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum")
+ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old"
+KEEP = "UPDATE learner SET version = :version, state = :state, checksum = :checksum WHERE experiment = :id"
+
+AGGREGATES: dict[words.Aggregation, Callable[[Sequence[float]], float]] = {
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+    "sum": sum,
+    "mean": statistics.fmean,
+    "min": min,
+    "max": max,
+}
+
+
+class Waiting(NamedTuple):
+    """A reward in the inbox, with its decision."""
+
+    decision_id: str
+    value: float | None
+    received_at: float
+    observed_at: float | None
+    source: str
+    arm: str
+    propensity: float
+    allowed: str | None
+    stream: str
+    decided_at: float
+    applied_version: int | None
+
+
+def apply(store: Store, book: Book, clock: Clock, snapshot: Snapshot) -> int:
+    """One pass over one experiment; how many rewards it took out of the inbox (MOST: there may be more)."""
+    try:
+        with store.transaction() as session:
+            version = session.lock_experiment(snapshot.id)
+            if version is None:
+                return 0
+            if version != snapshot.version:
+                snapshot = read_present(session, snapshot.key)
+            passing = _Pass(session, book, snapshot, clock.now())
+            taken, after, learner = passing.run()
+    except BaseException:
+        book.forget_learner(snapshot.id)
+        raise
+    book.publish(after, learner)
+    return taken
+
+
+class _Pass:
+    """One transaction."""
+
+    def __init__(self, session: Session, book: Book, snapshot: Snapshot, now: float) -> None:
+        self._session, self._book, self._before, self._now = session, book, snapshot, now
+        self._rule = snapshot.config.reward
+        self._refused: list[Row] = []
+        self._moved: list[Row] = []
+        self._closed: list[Closed] = []
+
+    def run(self) -> tuple[int, Snapshot, Learner | None]:
+        """How many were taken, the snapshot to publish, and its learner if it was needed."""
+        self._end_windows()
+        rows = self._session.rows(PENDING, experiment=self._before.id, limit=MOST)
+        waiting = [Waiting(*row) for row in rows]
+        if not waiting:
+            return 0, self._before, None
+        good = [one for one in waiting if self._is_good(one)]
+        learner = self._book.learner_at(self._session, self._before)
+        n_learned = self._learn(learner, good)
+        if self._refused:
+            self._session.insert("refused", REFUSED, self._refused)
+        if self._moved:
+            self._session.insert_new("part", PART, self._moved, key=2)
+        after = self._close(learner, good, n_learned) if good else self._before
+        self._session.run(TAKEN, ids=[one.decision_id for one in waiting])
+        return len(waiting), after, learner
+
+    def _end_windows(self) -> None:
+        """What is due joins the inbox, unless a real reward is there first."""
+        collects = self._rule.aggregation != "first"
+        due = self._now - GRACE if collects else self._now
+        ids = [row[0] for row in self._session.rows(DUE, experiment=self._before.id, now=due, limit=MOST)]
+        if not ids:
+            return
+        collected = self._collected(ids) if collects else {}
+        default = self._before.config.default_reward
+        rows: list[Row] = [
+            (one, self._before.id, collected[one], self._now, None, "collected")
+            if one in collected
+            else (one, self._before.id, default, self._now, None, "default")
+            for one in sorted(ids)
+        ]
+        self._session.insert_new("inbox", INBOX, rows, key=1)
+
+    def _collected(self, ids: Sequence[str]) -> dict[str, float]:
+        """The rewards of each made into one. One outside the range does not count, and is kept apart."""
+        values: dict[str, list[float]] = {}
+        for decision, value in self._session.rows(PARTS, ids=ids):
+            values.setdefault(decision, []).append(value)
+        made = {decision: AGGREGATES[self._rule.aggregation](several) for decision, several in values.items()}
+        for decision, value in made.items():
+            if not self._fits(value):
+                shown = min(max(value, -1e308), 1e308)
+                self._refused.append((decision, self._before.id, None, shown, self._now, "out_of_range"))
+        return {decision: value for decision, value in made.items() if self._fits(value)}
+
+    def _fits(self, value: float) -> bool:
+        return self._rule.min <= value <= self._rule.max
+
+    def _is_good(self, one: Waiting) -> bool:
+        """Whether it closes its decision. What waited for its decision is checked only now that it is there."""
+        if one.applied_version is not None:
+            return self._refuse(one, "late")
+        if one.source != "real":
+            return True
+        if self._rule.aggregation != "first":
+            self._moved.append((one.decision_id, "", one.value, one.received_at, one.observed_at))
+            return False
+        return (
+            self._fits(one.value)
+            if one.value is not None and self._fits(one.value)
+            else self._refuse(one, "out_of_range")
+        )
+
+    def _refuse(self, one: Waiting, status: str) -> bool:
+        self._refused.append((one.decision_id, self._before.id, None, one.value, one.received_at, status))
+        return False
+
+    def _learn(self, learner: Learner, good: Sequence[Waiting]) -> int:
+        """Tell the learner, in order. Only its own stream trains it."""
+        index_of = {label: index for index, label in enumerate(learner.arms)}
+        n_learned = 0
+        for one in good:
+            if one.stream == "learn" and one.value is not None:
+                learner.observe(
+                    index_of[one.arm],
+                    loss_of(one.value, self._rule),
+                    one.propensity,
+                    allowed=allowed_indices(one.allowed, index_of),
+                )
+                n_learned += 1
+        return n_learned
+
+    def _close(self, learner: Learner, good: Sequence[Waiting], n_learned: int) -> Snapshot:
+        version = self._before.version + 1
+        rows: list[Row] = []
+        for position, one in enumerate(good):
+            outcome = "rewarded" if one.source != "default" else "expired" if one.value is None else "defaulted"
+            rows.append((one.decision_id, outcome, one.value, one.received_at, one.observed_at, version, position))
+            self._closed.append(Closed(one.decided_at, one.arm, one.stream, outcome, one.value, one.propensity))
+        self._session.update("decision", CLOSING, rows)
+        self._session.add_up("bucket", KEYS, SUMS, bucket_rows(self._before.id, self._closed))
+        return advance(self._session, self._before, learner, "rewards", self._now, n_learned=n_learned)
+
+
+def advance(
+    session: Session,
+    snapshot: Snapshot,
+    learner: Learner,
+    kind: str,
+    now: float,
+    *,
+    n_learned: int = 0,
+    detail: str | None = None,
+) -> Snapshot:
+    """Write the experiment's next version: what the learner is now, and what is served from now on.
+
+    `snapshot` is the one before, already with the arms and settings that are to be. Only rewards leave its revision.
+    """
+    version = snapshot.version + 1
+    revision = snapshot.revision + (kind != "rewards")
+    learned = n_learned > 0 or kind in ("opened", "arm_added", "arm_changed")
+    served = served_by(learner, snapshot.active()) if learned or kind != "rewards" else snapshot.probabilities
+    state = written(learner)
+    row = (snapshot.id, version, now, kind, detail, n_learned, to_json(served), checksum(state))
+    session.insert("version", VERSION, [row])
+    if learned:
+        session.run(KEEP, id=snapshot.id, version=version, state=state, checksum=checksum(state))
+    if session.run(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision) != 1:
+        raise Raced("somebody else has written this version")  # the fence: nobody writes over a newer state
+    return replace(
+        snapshot,
+        version=version,
+        revision=revision,
+        probabilities=served,
+        learner_version=version if learned else snapshot.learner_version,
+        offers={},
+    )
+
+
+def loss_of(reward: float, rule: words.RewardRule) -> float:
+    """A reward as a loss in [0, 1]: the best is 0."""
+    return min(max((rule.max - reward) / (rule.max - rule.min), 0.0), 1.0)
+
+
+def allowed_indices(allowed: str | None, index_of: dict[str, int]) -> list[int] | None:
+    """The arms a decision was drawn from, as its learner counts them."""
+    return None if allowed is None else [index_of[arm] for arm in msgspec.json.decode(allowed)]

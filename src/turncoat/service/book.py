@@ -1,0 +1,148 @@
+"""The snapshots that decisions are drawn from, and the learners behind them, as far as this process knows them."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+import numba
+import numpy as np
+
+from turncoat._version import __version__
+from turncoat.learners import restore
+from turncoat.packages import needed
+from turncoat.service.problems import NotFound
+from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot
+from turncoat.service.store.interface import Raced, Session, Store
+
+HEADS = "SELECT id, key, created_at, config, state, revision, version, seed, salt FROM experiment"
+ARMS = "SELECT arm, position, state, floor, cap, payload FROM arm WHERE experiment = :id ORDER BY position"
+SERVED = "SELECT probabilities FROM version WHERE experiment = :id AND version = :version"
+
+
+class Book:
+    """Everything by key. What this process publishes is here at once; what others do, after `refresh`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._by_key: dict[str, Snapshot] = {}
+        self._by_id: dict[int, Snapshot] = {}
+        self._learners: dict[int, tuple[int, Learner]] = {}
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return iter(list(self._by_key.values()))
+
+    def get(self, key: str) -> Snapshot:
+        """The snapshot of an experiment."""
+        try:
+            return self._by_key[key]
+        except KeyError:
+            raise NotFound(f"there is no experiment {key!r}", field="key") from None
+
+    def has(self, key: str) -> bool:
+        """Is there one of this name, as far as is known here?"""
+        return key in self._by_key
+
+    def of(self, experiment: int) -> Snapshot | None:
+        """The snapshot of the experiment of this number."""
+        return self._by_id.get(experiment)
+
+    def refresh(self) -> None:
+        """Read what has changed."""
+        with self._store.reading() as session:
+            for head in session.rows(HEADS + " ORDER BY id"):
+                known = self._by_id.get(head[0])
+                if known is None or known.version != head[6]:
+                    self.publish(read_snapshot(session, head))
+
+    def publish(self, snapshot: Snapshot, learner: Learner | None = None) -> None:
+        """From now on decisions are drawn from this one."""
+        self._by_key[snapshot.key] = self._by_id[snapshot.id] = snapshot
+        if learner is not None:
+            self._learners[snapshot.id] = snapshot.learner_version, learner
+
+    def forget_learner(self, experiment: int) -> None:
+        """Its learner may have gone ahead of what is stored: read it again when it is next needed."""
+        self._learners.pop(experiment, None)
+
+    def learner(self, snapshot: Snapshot) -> Learner:
+        """The learner as it was at this snapshot. Raises Raced if other processes have gone on."""
+        version, learner = self._learners.get(snapshot.id, (None, None))
+        if learner is None or version != snapshot.learner_version:
+            with self._store.reading() as session:
+                version, learner = read_learner(session, snapshot.id)
+            if version != snapshot.learner_version:
+                raise Raced
+            self._learners[snapshot.id] = version, learner
+        return learner
+
+    def learner_at(self, session: Session, snapshot: Snapshot) -> Learner:
+        """The learner exactly as it stands in this transaction, to be changed."""
+        version, learner = self._learners.get(snapshot.id, (None, None))
+        if learner is None or version != snapshot.learner_version:
+            _, learner = read_learner(session, snapshot.id)
+        self._learners.pop(snapshot.id, None)  # until it is published, or read again
+        return learner
+
+
+def read_snapshot(session: Session, head: tuple[Any, ...]) -> Snapshot:
+    """The present version of an experiment."""
+    number, key, created_at, config, state, revision, version, seed, salt = head
+    arms = tuple(
+        ArmRow(arm, position, arm_state, floor, cap, msgspec.json.decode(payload))
+        for arm, position, arm_state, floor, cap, payload in session.rows(ARMS, id=number)
+    )
+    probabilities = session.rows(SERVED, id=number, version=version)[0][0]
+    learner_version = session.rows("SELECT version FROM learner WHERE experiment = :id", id=number)[0][0]
+    return Snapshot(
+        id=number,
+        key=key,
+        created_at=created_at,
+        config=msgspec.json.decode(config, type=Config),
+        state=state,
+        revision=revision,
+        version=version,
+        seed=seed,
+        salt=salt,
+        arms=arms,
+        probabilities=msgspec.json.decode(probabilities),
+        learner_version=learner_version,
+    )
+
+
+def read_present(session: Session, key: str) -> Snapshot:
+    """An experiment as it stands in this transaction."""
+    heads = session.rows(HEADS + " WHERE key = :key", key=key)
+    if not heads:
+        raise NotFound(f"there is no experiment {key!r}", field="key")
+    return read_snapshot(session, heads[0])
+
+
+def read_learner(session: Session, experiment: int) -> tuple[int, Learner]:
+    """Its learner, and of which version it is."""
+    version, state = session.rows("SELECT version, state FROM learner WHERE experiment = :id", id=experiment)[0]
+    return version, revived(state)
+
+
+def revived(state: bytes) -> Learner:
+    """The learner that was written down."""
+    return cast(Learner, restore(msgspec.json.decode(bytes(state))))
+
+
+def written(learner: Learner) -> bytes:
+    """A learner's state as it is stored."""
+    return msgspec.json.encode(learner.state())
+
+
+def checksum(state: bytes) -> str:
+    """By which two states are known to be the same."""
+    return hashlib.sha256(state).hexdigest()
+
+
+def machine() -> str:
+    """What numbers depend on in their last digits: processor, compiler and libraries."""
+    cpu = needed("llvmlite.binding", "the service", "serve").get_host_cpu_name()
+    return f"turncoat {__version__}, numpy {np.__version__}, numba {numba.__version__}, {platform.machine()} {cpu}"

@@ -1,0 +1,48 @@
+"""Sums over closed decisions, by the time they were made: all that pictures and estimates of long logs need.
+
+w = 1 / propensity. Three widths: fine ones are kept for hours, the coarse ones for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from turncoat.service.store.interface import Row
+
+WIDTHS = {10: 7_200.0, 300: 691_200.0, 10_800: float("inf")}  # seconds: for how many seconds they are kept
+KEYS = ("experiment", "width", "start", "arm", "stream")
+SUMS = ("n", "n_rewarded", "n_defaulted", "n_expired", "r", "r2", "w", "w2", "wr", "w2r", "w2r2")
+
+
+class Closed(NamedTuple):
+    """What is added up of a decision."""
+
+    decided_at: float
+    arm: str
+    stream: str
+    outcome: str
+    reward: float | None
+    propensity: float
+
+
+def bucket_rows(experiment: int, closed: Iterable[Closed]) -> list[Row]:
+    """What to add to which bucket, in the order of their keys."""
+    sums: dict[Row, list[float]] = {}
+    for one in closed:
+        added = terms(one)
+        for width in WIDTHS:
+            key = (experiment, width, int(one.decided_at // width) * width, one.arm, one.stream)
+            held = sums.setdefault(key, [0.0] * len(SUMS))
+            for i, term in enumerate(added):
+                held[i] += term
+    return [(*key, *map(int, held[:4]), *held[4:]) for key, held in sorted(sums.items())]
+
+
+def terms(one: Closed) -> tuple[float, ...]:
+    """What one decision adds to SUMS."""
+    counts = (1.0, *(float(one.outcome == outcome) for outcome in ("rewarded", "defaulted", "expired")))
+    if one.reward is None:
+        return (*counts, *[0.0] * (len(SUMS) - len(counts)))
+    r, w = one.reward, 1.0 / one.propensity
+    return (*counts, r, r * r, w, w * w, w * r, w * w * r, w * w * r * r)

@@ -1,0 +1,123 @@
+"""What a type cannot say about settings: sums of shares, names used twice, a default outside its range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from turncoat.service import words
+from turncoat.service.problems import Unprocessable
+from turncoat.service.snapshot import ArmRow, Config
+
+LARGEST_JSON = 16_384  # bytes of a payload
+
+
+def check_config(config: Config, arms: Iterable[str]) -> None:
+    """Do the settings make sense together?"""
+    rule = config.reward
+    low, high = _finite("reward.min", rule.min), _finite("reward.max", rule.max)
+    if not low < high or not math.isfinite(high - low):
+        raise Unprocessable(
+            f"reward.min is {low!r} and reward.max {high!r}; accepted is min below max, a finite distance apart",
+            field="reward.max",
+        )
+    default = config.default_reward
+    if default is not None and not low <= _finite("default_reward", default) <= high:
+        raise Unprocessable(f"default_reward is {default!r}; accepted are {low!r} to {high!r}", field="default_reward")
+    if not _finite("reward_window_s", config.reward_window_s) > 0.0:
+        raise Unprocessable(
+            f"reward_window_s is {config.reward_window_s!r}; accepted are seconds above 0", field="reward_window_s"
+        )
+    _check_streams(config, set(arms))
+
+
+def _check_streams(config: Config, arms: set[str]) -> None:
+    share = 0.0
+    if config.control is not None:
+        if config.control.arm not in arms:
+            raise Unprocessable(
+                f"control.arm is {config.control.arm!r}; accepted is one of the arms", field="control.arm"
+            )
+        share = _share("control.share", config.control.share)
+    if share + _share("holdout_share", config.holdout_share) >= 1.0:
+        raise Unprocessable(
+            f"control.share and holdout_share sum to {share + config.holdout_share!r}; accepted is less than 1: "
+            "the rest is what the learner learns from",
+            field="holdout_share",
+        )
+
+
+def check_arms(rows: Iterable[ArmRow]) -> None:
+    """Do floors and caps leave something to decide?"""
+    living = [row for row in rows if row.state != "retired"]
+    for row in living:
+        if _share("floor", row.floor) > _share("cap", row.cap):
+            raise Unprocessable(
+                f"{row.arm!r} has floor {row.floor!r} above its cap {row.cap!r}; accepted is a floor up to the cap",
+                field="floor",
+            )
+    floors = math.fsum(row.floor for row in living)
+    if floors > 1.0:
+        raise Unprocessable(f"the floors sum to {floors!r}; accepted is 1 at most", field="floor")
+
+
+def named_arms(new: words.NewExperiment) -> list[ArmRow]:
+    """The arms of a new experiment."""
+    named = [words.NamedArm(arm=one) if isinstance(one, str) else one for one in new.arms]
+    names = [one.arm for one in named]
+    for name in names:
+        check_name(name, "arms")
+        if names.count(name) > 1:
+            raise Unprocessable(f"arms has {name!r} twice; accepted are distinct names", field="arms")
+    for which, shares in (("floors", new.floors), ("caps", new.caps)):
+        _check_known(which, shares, names)
+    return [
+        ArmRow(
+            one.arm,
+            position,
+            "active",
+            new.floors.get(one.arm, 0.0),
+            new.caps.get(one.arm, 1.0),
+            checked_json("payload", one.payload),
+        )
+        for position, one in enumerate(named)
+    ]
+
+
+def check_name(name: str, which: str) -> None:
+    """Names are shown, stored and matched: no control characters, nothing that cannot be written down."""
+    if not 1 <= len(name) <= 100 or not name.isprintable():
+        raise Unprocessable(f"{which} has {name[:120]!r}; accepted are 1 to 100 printable characters", field=which)
+
+
+def checked_json(which: str, thing: Any) -> Any:
+    """Something of the caller's that is kept as it is, if JSON can hold it and it is not too long."""
+    try:
+        text = msgspec.json.encode(thing)
+    except (TypeError, ValueError, RecursionError, UnicodeEncodeError) as problem:
+        raise Unprocessable(f"{which} cannot be written as JSON: {problem}", field=which) from problem
+    if len(text) > LARGEST_JSON:
+        raise Unprocessable(f"{which} has {len(text)} bytes as JSON; accepted are {LARGEST_JSON}", field=which)
+    return thing
+
+
+def _check_known(which: str, shares: Mapping[str, float], names: list[str]) -> None:
+    for name, share in shares.items():
+        if name not in names:
+            raise Unprocessable(f"{which} has {name!r}; accepted are names of arms", field=which)
+        _share(which, share)
+
+
+def _finite(which: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Unprocessable(f"{which} is {value!r}; accepted are finite numbers", field=which)
+    return value
+
+
+def _share(which: str, value: float) -> float:
+    if not 0.0 <= _finite(which, value) <= 1.0:
+        raise Unprocessable(f"{which} is {value!r}; accepted are 0 to 1", field=which)
+    return value

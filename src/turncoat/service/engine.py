@@ -1,0 +1,251 @@
+"""The decision service without HTTP: one object, used by one thread, that does everything `Service` says.
+
+    intake.py, drafting.py, telling.py    what comes in, many at a time, in one transaction
+    applier.py, buckets.py                rewards become learning, once each
+    settings.py, checks.py, audit.py      experiments and arms change
+    records.py                            what is read back
+Any number of engines, in as many processes, may share a PostgreSQL store; SQLite has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from turncoat.service import audit, drafting, intake, records, settings, words
+from turncoat.service.applier import MOST, apply
+from turncoat.service.book import Book, read_present
+from turncoat.service.buckets import WIDTHS
+from turncoat.service.chance import Chance, SystemChance
+from turncoat.service.clock import Clock, SystemClock
+from turncoat.service.errands import Decide, Done, Errand, Tell
+from turncoat.service.problems import Problem
+from turncoat.service.store.interface import Raced, Store
+from turncoat.service.telling import REFUSED
+
+ORPHANED = 3_600.0  # seconds for which a reward waits for its decision
+LOOK_FOR_DUE = 0.25  # seconds between looks for windows that have ended
+TIDY = 60.0  # seconds between taking away what is no longer needed
+
+WAITING = "SELECT experiment, COUNT(*), MIN(received_at) FROM inbox GROUP BY experiment"
+NEXT_DUE = "SELECT MIN(expires_at) FROM decision WHERE experiment = :id AND applied_version IS NULL"
+ADOPT = """
+    UPDATE inbox SET experiment = (SELECT d.experiment FROM decision d WHERE d.id = inbox.decision_id)
+    WHERE experiment IS NULL AND EXISTS (SELECT 1 FROM decision d WHERE d.id = inbox.decision_id)
+"""
+ALONE = "SELECT decision_id, value, received_at FROM inbox WHERE experiment IS NULL AND received_at <= :before"
+GIVE_UP = "DELETE FROM inbox WHERE experiment IS NULL AND decision_id IN :ids"
+BEGIN_WINDOW = "UPDATE decision SET expires_at = :at WHERE id = :id AND expires_at IS NULL AND applied_version IS NULL"
+
+
+class Engine:
+    """Decides and learns. Implements `turncoat.service.surface.Service`."""
+
+    def __init__(self, store: Store, clock: Clock | None = None, chance: Chance | None = None) -> None:
+        self.store = store
+        self.clock = clock or SystemClock()
+        self.chance = chance or SystemChance()
+        self.book = Book(store)
+        self.book.refresh()
+        self.backlog: tuple[int, float] = (0, 0.0)  # rewards that waited at the last pass; seconds the oldest had
+        self._looked = self._tidied = float("-inf")
+
+    # --- hot: batches ---
+
+    def serve(self, errands: Sequence[Errand]) -> list[Done]:
+        """Do all of them in one transaction; an answer each, of which some may be Problems."""
+        return intake.serve(self.store, self.book, self.clock, self.chance, errands)
+
+    def stale(self, errand: Decide) -> Done:
+        """A decision while the store is down, said to be stale. Nothing is recorded."""
+        return drafting.stale(self.book, self.chance, errand)
+
+    def _one(self, errand: Errand) -> Any:
+        (done,) = self.serve([errand])
+        if isinstance(done, Problem):
+            raise done
+        return done
+
+    def decide(
+        self,
+        key: str,
+        *,
+        unit_id: str | None = None,
+        allowed_arms: Sequence[str] | None = None,
+        sticky: bool = False,
+        deferred: bool = False,
+        context: dict[str, Any] | None = None,
+        decision_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> words.Decided:
+        """Draw an arm, and record how probable it was."""
+        ask = words.Ask(
+            unit_id=unit_id,
+            allowed_arms=None if allowed_arms is None else list(allowed_arms),
+            sticky=sticky,
+            deferred=deferred,
+            context=context,
+            decision_id=decision_id,
+        )
+        decided: words.Decided = self._one(Decide(key, ask, idempotency_key))
+        return decided
+
+    def reward(
+        self, decision_id: str, value: float, *, reward_id: str | None = None, observed_at: Any = None
+    ) -> words.Receipt:
+        """Say how a decision turned out."""
+        told = words.Reward(value=value, reward_id=reward_id, observed_at=observed_at)
+        receipt: words.Receipt = self._one(Tell(decision_id, told))
+        return receipt
+
+    def rewards(self, lines: Iterable[words.RewardLine]) -> list[words.LineReceipt]:
+        """Say it of many at once; one bad line does not hold up the others."""
+        done = self.serve([Tell(line.decision_id, line) for line in lines])
+        return [line_receipt(number, one) for number, one in enumerate(done, 1)]
+
+    def activate(self, decision_id: str) -> words.DecisionRecord:
+        """The deferred decision was used now: its window begins."""
+        with self.store.transaction() as session:
+            record = records.read_decision(session, decision_id)
+            window = read_present(session, record.experiment).config.reward_window_s
+            session.run(BEGIN_WINDOW, at=self.clock.now() + window, id=decision_id)
+            return records.read_decision(session, decision_id)
+
+    # --- the applier ---
+
+    def work(self) -> bool:
+        """One pass: learn what waits, close what is due, tidy up now and then. True: there may be more at once."""
+        now = self.clock.now()
+        with self.store.reading() as session:
+            waiting = session.rows(WAITING)
+        oldest = min((row[2] for row in waiting), default=now)
+        self.backlog = sum(row[1] for row in waiting), max(now - oldest, 0.0)
+        ready = {row[0] for row in waiting if row[0] is not None}
+        if not 0.0 <= now - self._looked < LOOK_FOR_DUE:  # the clock may be set back
+            self._looked = now
+            if any(row[0] is None for row in waiting):
+                self._adopt(now)
+            ready |= self._due(now)
+        if not 0.0 <= now - self._tidied < TIDY:
+            self._tidied = now
+            self._tidy(now)
+        taken = [self._apply(number) for number in sorted(ready)]
+        return max(taken, default=0) >= MOST
+
+    def _apply(self, number: int) -> int:
+        if self.book.of(number) is None:
+            self.book.refresh()
+        snapshot = self.book.of(number)
+        if snapshot is None:
+            return 0
+        try:
+            return apply(self.store, self.book, self.clock, snapshot)
+        except Raced:
+            return 0  # the next pass will do it
+
+    def _due(self, now: float) -> set[int]:
+        """Experiments in which a window has ended."""
+        with self.store.reading() as session:
+            nexts = [(snapshot.id, session.rows(NEXT_DUE, id=snapshot.id)[0][0]) for snapshot in self.book]
+        return {number for number, due in nexts if due is not None and due <= now}
+
+    def _adopt(self, now: float) -> None:
+        """Rewards that came before their decision find it, or are given up after a while."""
+        with self.store.transaction() as session:
+            session.run(ADOPT)
+            alone = session.rows(ALONE, before=now - ORPHANED)
+            if alone:
+                rows = [(one, None, None, value, at, "orphan") for one, value, at in alone]
+                session.insert("refused", REFUSED, rows)
+                if session.run(GIVE_UP, ids=[one for one, _, _ in alone]) != len(alone):
+                    raise Raced("somebody else gives them up as well")
+
+    def _tidy(self, now: float) -> None:
+        with self.store.transaction() as session:
+            session.run("DELETE FROM idempotency WHERE expires_at <= :now", now=now)
+            for width, kept in WIDTHS.items():
+                if kept < float("inf"):
+                    session.run("DELETE FROM bucket WHERE width = :width AND start < :start",
+                                width=width, start=int(now - kept))  # fmt: skip
+
+    def refresh(self) -> None:
+        """Read what other processes have changed."""
+        self.book.refresh()
+
+    # --- settings ---
+
+    def create(self, new: words.NewExperiment, *, actor: str = "local") -> words.Experiment:
+        """Open an experiment."""
+        made = settings.create(self.store, self.book, self.chance, self.clock.now(), new, actor)
+        return made.to_experiment()
+
+    def change(
+        self, key: str, change: words.ExperimentChange, *, if_revision: int | None = None, actor: str = "local"
+    ) -> words.Experiment:
+        """Change its settings; with `if_revision`, only if nobody has since."""
+        now = self.clock.now()
+        after = settings.change(self.store, self.book, now, key, change, if_revision=if_revision, actor=actor)
+        return after.to_experiment()
+
+    def add_arm(self, key: str, arm: words.NewArm, *, actor: str = "local") -> words.Arm:
+        """Add an arm while it runs."""
+        after = settings.add_arm(self.store, self.book, self.clock.now(), key, arm, actor=actor)
+        return after.to_arm(after.arms[-1])
+
+    def change_arm(self, key: str, arm: str, change: words.ArmChange, *, actor: str = "local") -> words.Arm:
+        """Pause, resume or retire an arm, or set its floor, cap and payload."""
+        after = settings.change_arm(self.store, self.book, self.clock.now(), key, arm, change, actor=actor)
+        return next(after.to_arm(row) for row in after.arms if row.arm == arm)
+
+    # --- reading ---
+
+    def experiments(self) -> list[words.Experiment]:
+        """All experiments, in the order in which they were opened."""
+        self.book.refresh()
+        return [snapshot.to_experiment() for snapshot in self.book]
+
+    def experiment(self, key: str) -> words.Experiment:
+        """One of them."""
+        with self.store.reading() as session:
+            return read_present(session, key).to_experiment()
+
+    def arms(self, key: str) -> list[words.Arm]:
+        """Its arms, in the order in which they came."""
+        return self.experiment(key).arms
+
+    def decision(self, decision_id: str) -> words.DecisionRecord:
+        """Everything known about a decision."""
+        with self.store.reading() as session:
+            return records.read_decision(session, decision_id)
+
+    def state(self, key: str) -> words.LearnerState:
+        """What the learner makes of it all."""
+        with self.store.reading() as session:
+            return records.read_state(session, key)
+
+    def timeline(self, key: str, *, limit: int = 1000) -> list[words.VersionPoint]:
+        """At most `limit` versions of rewards, evenly taken over its life, and all others, the latest last."""
+        with self.store.reading() as session:
+            return records.read_timeline(session, key, limit)
+
+    def switches(self, key: str) -> list[words.Switch]:
+        """The changes of the best arm that the learner believes in."""
+        with self.store.reading() as session:
+            return records.read_switches(session, key)
+
+    def audit(self, key: str | None = None) -> list[words.AuditEntry]:
+        """Who changed what."""
+        with self.store.reading() as session:
+            return audit.read(session, key)
+
+    def log(self, key: str) -> Iterator[words.LogLine]:
+        """Every decision with its outcome, in the order of their ids."""
+        return records.read_log(self.store, key)
+
+
+def line_receipt(number: int, done: Done) -> words.LineReceipt:
+    """What became of one line of a batch."""
+    if isinstance(done, words.Receipt):
+        return words.LineReceipt(line=number, decision_id=done.decision_id, status=done.status)
+    detail = done.detail if isinstance(done, Problem) else None
+    return words.LineReceipt(line=number, detail=detail)

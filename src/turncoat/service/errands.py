@@ -1,0 +1,27 @@
+"""What is put into one transaction together: decisions asked for, rewards told."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from turncoat.service import words
+from turncoat.service.problems import Problem
+
+
+class Decide(NamedTuple):
+    """Somebody wants a decision."""
+
+    key: str
+    ask: words.Ask
+    idempotency_key: str | None = None
+
+
+class Tell(NamedTuple):
+    """Somebody says how a decision turned out."""
+
+    decision_id: str
+    reward: words.Reward
+
+
+Errand: TypeAlias = Decide | Tell
+Done: TypeAlias = words.Decided | words.Receipt | Problem

@@ -1,0 +1,165 @@
+"""What comes in: decisions asked for and rewards told, many at a time, in one transaction.
+
+Everything is looked up first and only what is new is written. Where another process writes the same thing at the same
+moment, one of the two finds its row taken (`Raced`), forgets the transaction and does it all again, now seeing the
+other's row. So the database's keys alone decide what happens once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from turncoat.service import words
+from turncoat.service.book import Book
+from turncoat.service.chance import Chance
+from turncoat.service.clock import Clock, as_seconds
+from turncoat.service.drafting import COLUMNS, Draft, draft
+from turncoat.service.errands import Decide, Done, Errand, Tell
+from turncoat.service.problems import Conflicting, Problem, Unavailable
+from turncoat.service.store.interface import Raced, Row, Session, Store, StoreDown
+from turncoat.service.telling import take
+
+KEPT = 86_400.0  # seconds for which a repeated request is known again
+TRIES = 5
+
+REPEATED = "SELECT experiment, key, body_hash, answer FROM idempotency WHERE key IN :keys"
+HELD = """
+    SELECT s.experiment, s.unit, s.decision_id, s.answer, d.applied_version
+    FROM sticky s JOIN decision d ON d.id = s.decision_id WHERE s.unit IN :units
+"""
+LET_GO = "DELETE FROM sticky WHERE decision_id IN :ids"
+USED = "SELECT id FROM decision WHERE id IN :ids"
+
+Place = tuple[int, str]  # experiment, and a key or unit in it
+
+
+def serve(store: Store, book: Book, clock: Clock, chance: Chance, errands: Sequence[Errand]) -> list[Done]:
+    """Do all of them at once; the answers, in order, of which each may be a Problem. All are on the disk by then."""
+    if any(isinstance(errand, Decide) and not book.has(errand.key) for errand in errands):
+        book.refresh()  # another process may have opened it
+    for _ in range(TRIES):
+        try:
+            return _serve(store, book, clock.now(), chance, errands)
+        except Raced:
+            book.refresh()
+        except StoreDown as down:
+            raise Unavailable(f"{down}; whether it was recorded is not known") from down
+    raise Unavailable("others kept changing the same things at the same time; nothing was recorded, try again")
+
+
+def _serve(store: Store, book: Book, now: float, chance: Chance, errands: Sequence[Errand]) -> list[Done]:
+    done: dict[int, Done] = {}
+    drafts: dict[int, Draft] = {}
+    tells: dict[int, Tell] = {}
+    for place, errand in enumerate(errands):
+        if isinstance(errand, Tell):
+            tells[place] = errand
+            continue
+        try:
+            drafts[place] = draft(book, now, chance, errand)
+        except Problem as problem:
+            done[place] = problem
+    if drafts or tells:
+        with store.transaction() as session:
+            if drafts:
+                answers = _Recording(session, drafts.values(), now).answers()
+                done.update(zip(drafts, answers, strict=True))
+            if tells:
+                done.update(take(session, book, tells, now, shared=store.shared))
+    return [done[place] for place in range(len(errands))]
+
+
+class _Recording:
+    """Some drafts, in one transaction: those asked before get the same answer, the others are written."""
+
+    def __init__(self, session: Session, drafts: Iterable[Draft], now: float) -> None:
+        self._session, self._drafts, self._now = session, list(drafts), now
+        self._repeated = self._asked_before()
+        self._held = self._held_by_units()
+        chosen = [one.errand.ask.decision_id for one in self._drafts if one.errand.ask.decision_id]
+        self._used = {row[0] for row in session.rows(USED, ids=chosen)} if chosen else set()
+        self._decisions: list[Row] = []
+        self._keys: list[Row] = []
+        self._sticky: list[Row] = []
+
+    def answers(self) -> list[Done]:
+        """What each gets, once all is written."""
+        answers = [self._answer(one) for one in self._drafts]
+        self._write()
+        return answers
+
+    def _asked_before(self) -> dict[Place, tuple[str, words.Decided]]:
+        keys = {one.errand.idempotency_key for one in self._drafts if one.errand.idempotency_key is not None}
+        rows = self._session.rows(REPEATED, keys=sorted(keys)) if keys else []
+        return {
+            (experiment, key): (body_hash, msgspec.json.decode(bytes(answer), type=words.Decided))
+            for experiment, key, body_hash, answer in rows
+        }
+
+    def _held_by_units(self) -> dict[Place, words.Decided]:
+        """The decisions that units keep; those that are over are let go."""
+        units = {one.unit for one in self._drafts if one.errand.ask.sticky and one.unit is not None}
+        held: dict[Place, words.Decided] = {}
+        over: list[str] = []
+        for experiment, unit, decision_id, stored, applied in (
+            self._session.rows(HELD, units=sorted(units)) if units else []
+        ):
+            answer = msgspec.json.decode(bytes(stored), type=words.Decided)
+            ended = answer.expires_at is not None and as_seconds(answer.expires_at) <= self._now
+            if applied is not None or ended:
+                over.append(decision_id)
+            else:
+                held[experiment, unit] = answer
+        if over:
+            self._session.run(LET_GO, ids=over)
+        return held
+
+    def _answer(self, one: Draft) -> Done:
+        key = None if one.errand.idempotency_key is None else (one.experiment, one.errand.idempotency_key)
+        if key is not None and key in self._repeated:
+            body_hash, answer = self._repeated[key]
+            if body_hash != one.body_hash:
+                return Conflicting(
+                    f"the key {key[1]!r} was used before with another body; accepted is the same body again",
+                    field="Idempotency-Key",
+                )
+            return answer
+        decided = self._decided(one)
+        if key is not None and isinstance(decided, words.Decided):
+            self._repeated[key] = str(one.body_hash), decided
+            self._keys.append((*key, one.body_hash, msgspec.json.encode(decided), self._now + KEPT))
+        return decided
+
+    def _decided(self, one: Draft) -> Done:
+        """What the unit keeps, or the draft itself, which then is written."""
+        ask = one.errand.ask
+        if ask.sticky and one.unit is not None:
+            held = self._held.get((one.experiment, one.unit))
+            if held is not None and held.arm in one.probabilities:
+                return msgspec.structs.replace(held, reason="sticky")
+            if held is not None:
+                self._session.run(LET_GO, ids=[held.decision_id])
+        if ask.decision_id in self._used:
+            return Conflicting(
+                f"decision_id {ask.decision_id!r} was used before; accepted is a new one", field="decision_id"
+            )
+        if ask.decision_id is not None:
+            self._used.add(ask.decision_id)
+        if ask.sticky and one.unit is not None:
+            self._held[one.experiment, one.unit] = one.answer
+            self._sticky = [row for row in self._sticky if row[:2] != (one.experiment, one.unit)]
+            self._sticky.append((one.experiment, one.unit, one.answer.decision_id, msgspec.json.encode(one.answer)))
+        self._decisions.append(one.row)
+        return one.answer
+
+    def _write(self) -> None:
+        """Keys first, and in order, so that no two processes wait for each other."""
+        self._new("idempotency", ("experiment", "key", "body_hash", "answer", "expires_at"), sorted(self._keys), 2)
+        self._new("sticky", ("experiment", "unit", "decision_id", "answer"), sorted(self._sticky), 2)
+        self._new("decision", COLUMNS, self._decisions, 1)
+
+    def _new(self, table: str, columns: Sequence[str], rows: Sequence[Row], key: int) -> None:
+        if rows and len(self._session.insert_new(table, columns, rows, key=key)) < len(rows):
+            raise Raced(f"somebody else has just written to {table}")

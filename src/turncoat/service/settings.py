@@ -1,0 +1,178 @@
+"""Experiments are opened and changed, arms come and go: each change is a version, and an entry in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from turncoat.errors import ArmsError
+from turncoat.learners import Turncoat
+from turncoat.service import words
+from turncoat.service.applier import advance
+from turncoat.service.audit import write_down
+from turncoat.service.book import Book, checksum, machine, read_present, written
+from turncoat.service.chance import Chance
+from turncoat.service.checks import check_arms, check_config, check_name, checked_json, named_arms
+from turncoat.service.problems import Conflicting, NotFound, Stale, Unprocessable
+from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot, to_json
+from turncoat.service.store.interface import Session, Store
+
+EXPERIMENT = ("id", "key", "created_at", "config", "state", "revision", "version", "seed", "salt", "machine")
+ARM = ("experiment", "arm", "position", "state", "floor", "cap", "payload", "added_at")
+MOST_ARMS = 1000
+
+
+def create(store: Store, book: Book, chance: Chance, now: float, new: words.NewExperiment, actor: str) -> Snapshot:
+    """Open an experiment."""
+    rows = named_arms(new)
+    check_name(new.key, "key")
+    config = Config(new.reward, new.reward_window_s, new.default_reward, new.control, new.holdout_share)
+    check_config(config, [row.arm for row in rows])
+    check_arms(rows)
+    seed = chance.bits(63) if new.seed is None else new.seed
+    learner: Learner = Turncoat([row.arm for row in rows], seed=seed)
+    state = written(learner)
+    with store.transaction() as session:
+        session.lock_everything()
+        if session.rows("SELECT id FROM experiment WHERE key = :key", key=new.key):
+            raise Conflicting(f"there is an experiment {new.key!r} already; keys are never used twice", field="key")
+        number = session.rows("SELECT COALESCE(MAX(id), 0) + 1 FROM experiment")[0][0]
+        salt = f"{chance.bits(128):032x}"
+        head = (number, new.key, now, to_json(config), "running", 0, 0, seed, salt, machine())
+        session.insert("experiment", EXPERIMENT, [head])
+        session.insert("arm", ARM, [_stored(number, row, now) for row in rows])
+        columns = ("experiment", "version", "state", "first_state", "checksum")
+        session.insert("learner", columns, [(number, 0, state, state, checksum(state))])
+        blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0)
+        snapshot = advance(session, blank, learner, "opened", now)
+        write_down(session, now, actor, "open", new.key, before=None, after=new)
+    book.publish(snapshot, learner)
+    return snapshot
+
+
+def change(
+    store: Store,
+    book: Book,
+    now: float,
+    key: str,
+    wanted: words.ExperimentChange,
+    *,
+    if_revision: int | None,
+    actor: str,
+) -> Snapshot:
+    """Change an experiment's settings."""
+    given = {name: getattr(wanted, name) for name in wanted.__struct_fields__ if getattr(wanted, name) is not UNSET}
+
+    def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        if if_revision is not None and if_revision != before.revision:
+            raise Stale(f"If-Match is {if_revision}; {key!r} is at revision {before.revision} now", field="If-Match")
+        settings = {name: value for name, value in given.items() if name != "state"}
+        config = msgspec.structs.replace(before.config, **settings)
+        check_config(config, [row.arm for row in before.arms])
+        state = given.get("state", before.state)
+        session.run("UPDATE experiment SET config = :config, state = :state WHERE id = :id",
+                    config=to_json(config), state=state, id=before.id)  # fmt: skip
+        old = {name: before.state if name == "state" else getattr(before.config, name) for name in given}
+        return replace(before, config=config, state=state), old, given
+
+    return _changing(store, book, now, key, "settings_changed", "change", actor, changed)
+
+
+def add_arm(store: Store, book: Book, now: float, key: str, new: words.NewArm, *, actor: str) -> Snapshot:
+    """Add an arm."""
+    check_name(new.arm, "arm")
+
+    def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        if before.find(new.arm) is not None:
+            raise Conflicting(f"{key!r} has or had an arm {new.arm!r}; names are never used twice", field="arm")
+        if len(before.arms) >= MOST_ARMS:
+            raise Unprocessable(f"{key!r} has had {len(before.arms)} arms; accepted are {MOST_ARMS}", field="arm")
+        row = ArmRow(new.arm, len(before.arms), new.state, new.floor, new.cap, checked_json("payload", new.payload))
+        rows = (*before.arms, row)
+        check_arms(rows)
+        session.insert("arm", ARM, [_stored(before.id, row, now)])
+        if row.state == "active":
+            learner.add_arm(row.arm)
+        return replace(before, arms=rows), None, new
+
+    return _changing(store, book, now, key, "arm_added", "add arm", actor, changed)
+
+
+def change_arm(
+    store: Store, book: Book, now: float, key: str, arm: str, wanted: words.ArmChange, *, actor: str
+) -> Snapshot:
+    """Change an arm."""
+    given = {name: getattr(wanted, name) for name in wanted.__struct_fields__ if getattr(wanted, name) is not UNSET}
+
+    def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        old = before.find(arm)
+        if old is None:
+            raise NotFound(f"{key!r} has no arm {arm!r}", field="arm")
+        new = old._replace(**given)
+        if "payload" in given:
+            checked_json("payload", new.payload)
+        _move(learner, old, new)
+        rows = tuple(new if row.arm == arm else row for row in before.arms)
+        check_arms(rows)
+        session.run("UPDATE arm SET state = :state, floor = :floor, cap = :cap, payload = :payload "
+                    "WHERE experiment = :id AND arm = :arm", state=new.state, floor=new.floor, cap=new.cap,
+                    payload=to_json(new.payload), id=before.id, arm=arm)  # fmt: skip
+        return (
+            replace(before, arms=rows),
+            {"arm": arm, **{name: getattr(old, name) for name in given}},
+            {"arm": arm, **given},
+        )
+
+    return _changing(store, book, now, key, "arm_changed", "change arm", actor, changed)
+
+
+def _move(learner: Learner, old: ArmRow, new: ArmRow) -> None:
+    """Tell the learner of an arm that starts or ends."""
+    if old.state == new.state:
+        return
+    if old.state == "retired":
+        raise Conflicting(f"arm {old.arm!r} is retired, and stays so; add one under a new name", field="state")
+    if old.state == "pending":
+        if new.state == "active":
+            learner.add_arm(new.arm)
+        elif new.state == "paused":
+            raise Conflicting(f"arm {old.arm!r} is pending; accepted are active and retired", field="state")
+    elif new.state == "retired":
+        try:
+            learner.retire_arm(new.arm)
+        except ArmsError as problem:
+            raise Conflicting(f"{problem}", field="state") from problem
+
+
+Changed = Callable[[Session, Snapshot, Learner], tuple[Snapshot, Any, Any]]
+
+
+def _changing(
+    store: Store, book: Book, now: float, key: str, kind: str, action: str, actor: str, changed: Changed
+) -> Snapshot:
+    """The one way in which anything is changed: alone, as a new version, and written down."""
+    number: int | None = None
+    try:
+        with store.transaction() as session:
+            session.lock_everything()
+            number = read_present(session, key).id
+            session.lock_experiment(number, wait=True)
+            before = read_present(session, key)
+            learner = book.learner_at(session, before)
+            between, old, new = changed(session, before, learner)
+            after = advance(session, between, learner, kind, now, detail=to_json(new))
+            write_down(session, now, actor, action, key, before=old, after=new)
+    except BaseException:
+        if number is not None:
+            book.forget_learner(number)
+        raise
+    book.publish(after, learner)
+    return after
+
+
+def _stored(experiment: int, row: ArmRow, now: float) -> tuple[Any, ...]:
+    return (experiment, row.arm, row.position, row.state, row.floor, row.cap, to_json(row.payload), now)

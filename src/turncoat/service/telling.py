@@ -1,0 +1,170 @@
+"""Rewards come in. Each is checked against its decision, and waits in the inbox for the applier; or is refused.
+
+accepted            it is the first one in time, and will be learned from
+duplicate           the same was told before
+conflict            something else was told before, which stands; this one is kept apart
+late                the window is over; kept apart, not learned from
+pending_decision    no such decision yet: it waits for it
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from turncoat.service import words
+from turncoat.service.book import Book
+from turncoat.service.clock import as_seconds
+from turncoat.service.errands import Done, Tell
+from turncoat.service.problems import Problem, Unprocessable
+from turncoat.service.snapshot import Config
+from turncoat.service.store.interface import Raced, Row, Session
+
+INBOX = ("decision_id", "experiment", "value", "received_at", "observed_at", "source")
+PART = ("decision_id", "reward_id", "value", "received_at", "observed_at")
+REFUSED = ("decision_id", "experiment", "reward_id", "value", "received_at", "status")
+
+KNOWN = """
+    SELECT d.id, d.experiment, d.expires_at, d.outcome, d.reward, i.value, i.source
+    FROM decision d LEFT JOIN inbox i ON i.decision_id = d.id WHERE d.id IN :ids
+"""
+WAITING = "SELECT decision_id, value FROM inbox WHERE decision_id IN :ids"
+PARTS = "SELECT decision_id, reward_id, value FROM part WHERE decision_id IN :ids"
+CLOSED = "SELECT id FROM decision WHERE id IN :ids AND applied_version IS NOT NULL"
+
+
+class Known(NamedTuple):
+    """A decision that a reward is about."""
+
+    id: str
+    experiment: int
+    expires_at: float | None
+    outcome: str | None
+    reward: float | None
+    waiting: float | None
+    source: str | None
+
+    def is_over(self, now: float) -> bool:
+        """Closed, about to be, or its window has ended. (The clock may have been set back since it was closed.)"""
+        ended = self.expires_at is not None and self.expires_at <= now
+        return ended or self.outcome is not None or self.source in ("default", "collected")
+
+
+def take(session: Session, book: Book, tells: Mapping[int, Tell], now: float, *, shared: bool) -> dict[int, Done]:
+    """Record rewards; what became of each."""
+    taking = _Taking(session, book, [tell.decision_id for tell in tells.values()], now)
+    done: dict[int, Done] = {}
+    for place, tell in tells.items():
+        try:
+            status = taking.status(tell)
+            done[place] = words.Receipt(decision_id=tell.decision_id, status=status)
+        except Problem as problem:
+            done[place] = problem
+    taking.write(shared=shared)
+    return done
+
+
+class _Taking:
+    """Some rewards, in one transaction."""
+
+    def __init__(self, session: Session, book: Book, ids: list[str], now: float) -> None:
+        self._session, self._book, self._now = session, book, now
+        self._known = {row[0]: Known(*row) for row in session.rows(KNOWN, ids=ids)}
+        unknown = [one for one in ids if one not in self._known]
+        self._waiting: dict[str, float | None] = {row.id: row.waiting for row in self._known.values() if row.source}
+        self._waiting.update(session.rows(WAITING, ids=unknown) if unknown else [])
+        collected = [one.id for one in self._known.values() if self._config(one).reward.aggregation != "first"]
+        rows = session.rows(PARTS, ids=collected) if collected else []
+        self._parts = {(decision, reward_id): value for decision, reward_id, value in rows}
+        self._inbox: list[Row] = []
+        self._new_parts: list[Row] = []
+        self._refused: list[Row] = []
+
+    def _config(self, known: Known) -> Config:
+        snapshot = self._book.of(known.experiment)
+        if snapshot is None:  # opened by another process a moment ago
+            raise Raced("the experiment is new here")
+        return snapshot.config
+
+    def status(self, tell: Tell) -> words.Status:
+        """What becomes of it; what is to be written is remembered."""
+        value, known = tell.reward.value, self._known.get(tell.decision_id)
+        check_finite(value)
+        if known is None:
+            return self._first(tell, None, "pending_decision")
+        rule = self._config(known).reward
+        check_reward(value, rule)
+        if known.is_over(self._now):
+            return self._after_all(tell, known, rule)
+        if rule.aggregation != "first":
+            return self._part(tell, known)
+        return self._first(tell, known.experiment, "accepted")
+
+    def _first(self, tell: Tell, experiment: int | None, fresh: words.Status) -> words.Status:
+        """The first counts, whatever its reward_id."""
+        if tell.decision_id in self._waiting:
+            return self._again(tell, experiment, self._waiting[tell.decision_id])
+        self._waiting[tell.decision_id] = tell.reward.value
+        self._inbox.append(
+            (tell.decision_id, experiment, tell.reward.value, self._now, observed_at(tell.reward), "real")
+        )
+        return fresh
+
+    def _part(self, tell: Tell, known: Known) -> words.Status:
+        """One of several, known by its reward_id."""
+        name = tell.reward.reward_id or ""
+        if (tell.decision_id, name) in self._parts:
+            return self._again(tell, known.experiment, self._parts[tell.decision_id, name])
+        self._parts[tell.decision_id, name] = tell.reward.value
+        self._new_parts.append((tell.decision_id, name, tell.reward.value, self._now, observed_at(tell.reward)))
+        return "accepted"
+
+    def _after_all(self, tell: Tell, known: Known, rule: words.RewardRule) -> words.Status:
+        """Too late, unless it says again what was said in time."""
+        if rule.aggregation != "first":
+            name = tell.decision_id, tell.reward.reward_id or ""
+            if name in self._parts:
+                return self._again(tell, known.experiment, self._parts[name])
+        elif known.outcome == "rewarded":
+            return self._again(tell, known.experiment, known.reward)
+        elif known.source == "real":
+            return self._again(tell, known.experiment, known.waiting)
+        return self._refuse(tell, known.experiment, "late")
+
+    def _again(self, tell: Tell, experiment: int | None, before: float | None) -> words.Status:
+        return self._refuse(tell, experiment, "duplicate" if tell.reward.value == before else "conflict")
+
+    def _refuse(self, tell: Tell, experiment: int | None, status: words.Status) -> words.Status:
+        row = (tell.decision_id, experiment, tell.reward.reward_id, tell.reward.value, self._now, status)
+        self._refused.append(row)
+        return status
+
+    def write(self, *, shared: bool) -> None:
+        """All that is new, in order, so that no two processes wait for each other."""
+        new = self._session.insert_new("inbox", INBOX, sorted(self._inbox), key=1) if self._inbox else set()
+        parts = self._session.insert_new("part", PART, sorted(self._new_parts), key=2) if self._new_parts else set()
+        if len(new) < len(self._inbox) or len(parts) < len(self._new_parts):
+            raise Raced("somebody else has just told the same")
+        ids = [row[0] for row in (*self._inbox, *self._new_parts) if row[0] in self._known]
+        if shared and ids and self._session.rows(CLOSED, ids=ids):
+            raise Raced("its window has just ended")  # an applier closed it while we waited for its key
+        if self._refused:
+            self._session.insert("refused", REFUSED, self._refused)
+
+
+def check_finite(value: float) -> None:
+    """A reward is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Unprocessable(f"value is {value!r}; accepted are finite numbers", field="value")
+
+
+def check_reward(value: float, rule: words.RewardRule) -> None:
+    """A reward is in its range. One that is added to others may be anything: their sum must be in it."""
+    if rule.aggregation != "sum" and not rule.min <= value <= rule.max:
+        raise Unprocessable(f"value is {value!r}; accepted are {rule.min!r} to {rule.max!r}", field="value")
+
+
+def observed_at(reward: words.Reward) -> float | None:
+    """When the caller says it happened."""
+    return None if reward.observed_at is None else as_seconds(reward.observed_at)
