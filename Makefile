@@ -101,15 +101,18 @@ clean:
 	@sh requirements/set-up.sh bench
 	@touch .venv/.race $@
 
-# --- pins: race first; dev and bench keep its versions, so that all three live in one .venv; a peer lives apart ---
+# --- pins: race first, then serve, then dev and bench, each with the versions before, so that all live in one .venv;
+# a peer lives apart ---
 
 PIN = $(or $(UV),$(wildcard $(BIN)/uv)) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --custom-compile-command "make pins" $(if $(UPGRADE),--upgrade)
-COMPILE = $(PIN) pyproject.toml --extra race --group build
+RACE = $(PIN) pyproject.toml --group build --extra race
+SERVE = $(RACE) --extra serve --extra client --extra postgres
 
 pins:
 	@[ -n "$(or $(UV),$(wildcard $(BIN)/uv))" ] || { echo "make pins needs uv on the PATH"; exit 1; }
-	$(COMPILE) --output-file requirements/race.txt
-	$(COMPILE) --group dev --constraint requirements/race.txt --output-file requirements/dev.txt
-	$(COMPILE) --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt
+	$(RACE) --output-file requirements/race.txt
+	$(SERVE) --constraint requirements/race.txt --output-file requirements/serve.txt
+	$(SERVE) --group dev --constraint requirements/serve.txt --output-file requirements/dev.txt
+	$(SERVE) --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt
 	$(PIN) requirements/smpybandits.in --output-file requirements/smpybandits.txt

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = {"race": ["build"], "dev": ["build", "dev"], "bench": ["build", "bench"]}  # and the dependency groups in each
+SERVE = ["race", "serve", "client", "postgres"]
+FILES = {  # the extras and the dependency groups in each
+    "race": (["race"], ["build"]),
+    "serve": (SERVE, ["build"]),
+    "dev": (SERVE, ["build", "dev"]),
+    "bench": (SERVE, ["build", "bench"]),
+}
 APART = ["smpybandits"]  # pinned for an environment of their own, from a .in file
 PIN = re.compile(r"^([a-z0-9-]+)==([^ ;]+)")
 
@@ -36,10 +42,12 @@ def test_every_line_is_a_hashed_pin(name: str) -> None:
     assert not [block[:60] for block in blocks(name) if not PIN.match(block) or "--hash=sha256:" not in block]
 
 
-@pytest.mark.parametrize("name", ["dev", "bench"])
-def test_all_three_fit_into_one_environment(name: str) -> None:
-    here = pins(name)
-    assert {package: here.get(package) for package in pins("race")} == pins("race")
+@pytest.mark.parametrize(
+    ("name", "inside"), [("race", "serve"), ("serve", "dev"), ("serve", "bench")], ids=lambda name: name
+)
+def test_all_fit_into_one_environment(name: str, inside: str) -> None:
+    outer = pins(inside)
+    assert {package: outer.get(package) for package in pins(name)} == pins(name)
 
 
 def test_dev_and_bench_agree() -> None:
@@ -47,10 +55,13 @@ def test_dev_and_bench_agree() -> None:
     assert {package: dev[package] for package in dev.keys() & bench} == {p: bench[p] for p in dev.keys() & bench}
 
 
-@pytest.mark.parametrize(("name", "groups"), FILES.items())
-def test_everything_declared_is_pinned(name: str, groups: list[str]) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_everything_declared_is_pinned(name: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    declared = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["race"]]
+    extras, groups = FILES[name]
+    declared = list(project["project"]["dependencies"])
+    for extra in extras:
+        declared += project["project"]["optional-dependencies"][extra]
     for group in groups:
         declared += project["dependency-groups"][group]
     assert not {re.split(r"[<>=!~ \[;]", one)[0] for one in declared} - pins(name).keys()
