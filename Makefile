@@ -1,7 +1,7 @@
 # Every target sets itself up in .venv. Needs GNU make 3.81 or newer, a POSIX shell, Python 3.11 or newer.
 
 .DEFAULT_GOAL := help
-.PHONY: help race test check bench figures pins clean
+.PHONY: help race serve test chaos check bench figures pins clean
 .NOTPARALLEL:
 
 BIN := .venv/bin
@@ -12,8 +12,10 @@ help:
 	@echo "Turncoat: bandits whose best arm keeps changing."
 	@echo
 	@echo "  make race      run the default comparison: a leaderboard and a report; start here"
+	@echo "  make serve     start the decision service, with its database and dashboard; Ctrl-C ends it"
 	@echo "  make test      make check, then the whole suite compiled and a smaller pass with the JIT off"
 	@echo "  make check     ruff, mypy, import-linter and the architecture tests"
+	@echo "  make chaos     kill the decision service and its databases again and again, and count what was lost"
 	@echo "  make bench     time the learners and the comparator, beside their peers"
 	@echo "  make figures   draw the figures of the docs again"
 	@echo "  make pins      resolve requirements/*.txt again after pyproject.toml changed (needs uv)"
@@ -21,7 +23,7 @@ help:
 	@echo
 	@echo "Whatever is missing is installed into .venv first, with uv where present and pip where not."
 	@echo "  make race PYTHON=/path/to/python3.12      choose the Python that .venv is made with"
-	@echo "  make race ARGS=--help                     hand words on (also to bench; to pytest by test)"
+	@echo "  make race ARGS=--help                     hand words on (also to serve, chaos, bench; to pytest by test)"
 	@echo "  make pins UPGRADE=1                       take the newest versions of everything"
 
 # $(call timed,NAME,COMMANDS): run them up to the first that fails, and say how long that took.
@@ -71,11 +73,17 @@ FIGURES = \
 race: .venv/.race
 	$(call timed,race,$(BIN)/turncoat race $(ARGS))
 
+serve: .venv/.serve
+	@$(BIN)/turncoat serve $(ARGS)
+
 test: .venv/.dev
 	$(call timed,test,$(CHECKS); $(SYSTEM); $(TESTS))
 
 check: .venv/.dev
 	$(call timed,check,$(CHECKS))
+
+chaos: .venv/.dev
+	$(call timed,chaos,$(SYSTEM); $(BIN)/python -m tests.chaos $(ARGS))
 
 bench: .venv/.bench
 	$(call timed,bench,$(BIN)/python -m benchmarks $(ARGS))
@@ -87,19 +95,23 @@ clean:
 	rm -rf .venv .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist htmlcov
 	find src tests benchmarks docs examples experiments -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# --- set-up: once, and again when the pins or the package's metadata change. dev and bench contain race ---
+# --- set-up: once, and again when the pins or the metadata change. serve has race; dev and bench have both ---
 
 .venv/.race: requirements/race.txt pyproject.toml
 	@sh requirements/set-up.sh race
 	@touch $@
 
+.venv/.serve: requirements/serve.txt pyproject.toml
+	@sh requirements/set-up.sh serve
+	@touch .venv/.race $@
+
 .venv/.dev: requirements/dev.txt pyproject.toml
 	@sh requirements/set-up.sh dev
-	@touch .venv/.race $@
+	@touch .venv/.race .venv/.serve $@
 
 .venv/.bench: requirements/bench.txt pyproject.toml
 	@sh requirements/set-up.sh bench
-	@touch .venv/.race $@
+	@touch .venv/.race .venv/.serve $@
 
 # --- pins: race first, then serve, then dev and bench, each with the versions before, so that all live in one .venv;
 # a peer lives apart ---
