@@ -117,6 +117,15 @@ BAD_SETS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.jit_off
+@pytest.mark.jit_off
+def test_looking_at_some_arms_leaves_no_trace_in_the_state() -> None:
+    # It used the state's own room to compute in, so a state replayed from a log differed from the one that was served.
+    learner = started()
+    before = learner.state()
+    learner.probabilities(allowed=["red", "blue"])
+    assert learner.state() == before
+
+
 @pytest.mark.parametrize(("allowed", "said"), BAD_SETS)
 def test_sets_that_are_none_are_refused(allowed: Any, said: str) -> None:
     learner = started()

@@ -88,7 +88,7 @@ class ChangingLearner(ScaledLearner):
 
     def _probabilities_among(self, allowed: Iterable[Label]) -> Vector:
         out = np.empty(self.n_arms)
-        probabilities_among(self._buffer, np.array(self._among(allowed)), out)
+        probabilities_among(self._buffer.copy(), np.array(self._among(allowed)), out)  # looking leaves no trace
         return out
 
     def _tell_among(self, index: int, loss: Any, propensity: Any, allowed: tuple[int, ...]) -> int:

@@ -76,20 +76,22 @@ class SQLiteStore:
 
     shared = False
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, beside: bool = False) -> None:
+        """`beside`: where a service has the file already, look over its shoulder and write a row now and then."""
         self.path = Path(path)
         self._readers: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        self._file = self._hold()
+        self._file = self._hold(beside)
         try:
             self._writer = self._connect()
-            with self.transaction() as session:
-                migrate(session, WORDS)
+            if self._file is not None:
+                with self.transaction() as session:
+                    migrate(session, WORDS)
         except BaseException:
-            os.close(self._file)
+            self._let_go()
             raise
 
-    def _hold(self) -> int:
+    def _hold(self, beside: bool) -> int | None:
         """Keep other processes out, for as long as this one lives."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,6 +102,8 @@ class SQLiteStore:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(file)
+            if beside:
+                return None
             raise StoreError(
                 f"{self.path} is in use by another process; one SQLite file serves one process "
                 "(for several workers give a PostgreSQL address)"
@@ -177,7 +181,11 @@ class SQLiteStore:
             connection.close()
         self._readers.clear()
         self._writer.close()
-        os.close(self._file)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
 
 
 @contextmanager

@@ -68,6 +68,8 @@ CREATE TABLE decision (
     applied_position BIGINT
 );
 CREATE INDEX decision_open ON decision (experiment, expires_at) WHERE applied_version IS NULL;
+CREATE INDEX decision_applied ON decision (experiment, applied_version, applied_position)
+    WHERE applied_version IS NOT NULL;
 
 -- Rewards on their way to the applier, at most one a decision: this key is what makes "exactly one" true.
 CREATE TABLE inbox (
