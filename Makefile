@@ -56,7 +56,7 @@ SECOND = \
 	echo "-- the rest of the suite, compiled: $(APART)"; \
 	NUMBA_CACHE_DIR="$(CURDIR)/.venv/kernels" $(BIN)/python -m pytest -q -p no:cacheprovider $(APART)
 
-# A browser for the tests of the report's page: only on a build machine, and only for root. Elsewhere they may skip.
+# A browser and PostgreSQL for the tests: only on a build machine, and only for root. Elsewhere those tests may skip.
 SYSTEM = \
 	if [ "$${CI:-}" = true ] && [ "$$(id -u)" = 0 ]; then sh tests/install_system.sh; fi
 

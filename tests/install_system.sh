@@ -1,22 +1,48 @@
 #!/bin/sh
-# sh tests/install_system.sh: put Chromium where the tests of the report's page find it, with Debian's packages, as root.
-# Does nothing where it is there already. Without it those tests skip and say so, so a failure here is no error.
+# sh tests/install_system.sh: install what the tests use of the system, as root, from Debian's packages: Chromium for
+# the pages, PostgreSQL for the store. Does nothing where it is there already, nor with TURNCOAT_NO_APT=1.
+# Without it those tests skip and say so, so a failure here is no error.
 set -u
-if command -v chromium >/dev/null 2>&1; then
+
+has_chromium() { command -v chromium >/dev/null 2>&1; }
+
+has_postgresql() {
+    for program in "$(command -v postgres)" /usr/lib/postgresql/*/bin/postgres; do
+        [ -x "$program" ] && return 0
+    done
+    return 1
+}
+
+install() { # PACKAGE, WHAT FOR
+    echo "-- installing Debian's $1, for $2 (CI=true, as root)"
+    start=$(date +%s)
+    if apt-get install -y --no-install-recommends "$1" >"$log" 2>&1; then
+        version=$(dpkg-query --show --showformat='${Version}' "$1" 2>/dev/null)
+        echo "-- $1 $version installed ($(grep -c '^Setting up' "$log") packages) in $(($(date +%s) - start)) s"
+    else
+        echo "-- $1 could not be installed: those tests will skip. apt-get said:"
+        tail -n 5 "$log"
+    fi
+}
+
+missing=
+has_chromium || missing="$missing chromium"
+has_postgresql || missing="$missing postgresql"
+[ -n "$missing" ] || exit 0
+if [ "${TURNCOAT_NO_APT:-}" = 1 ]; then
+    echo "-- TURNCOAT_NO_APT=1, so not installing:$missing; tests that need them will skip"
     exit 0
 fi
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "-- no apt-get here, so no Chromium: the tests of the report in a browser will skip"
+    echo "-- no apt-get here, so not installing:$missing; tests that need them will skip"
     exit 0
 fi
-echo "-- installing Debian's chromium, for the tests of the report in a browser (CI=true, as root)"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
-start=$(date +%s)
-if { apt-get update && apt-get install -y --no-install-recommends chromium; } >"$log" 2>&1; then
-    echo "-- chromium installed in $(($(date +%s) - start)) s"
-else
-    echo "-- chromium could not be installed: those tests will skip. apt-get said:"
-    tail -n 5 "$log"
+if ! apt-get update >"$log" 2>&1; then
+    echo "-- apt-get update failed; going on with the lists there are. It said:"
+    tail -n 3 "$log"
 fi
+has_chromium || install chromium "the tests of the report and the dashboard in a browser"
+has_postgresql || install postgresql "the tests of the service's store"
 rm -f "$log"
