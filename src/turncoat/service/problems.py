@@ -13,10 +13,11 @@ class Problem(TurncoatError):
     status: ClassVar[int] = 400
     title: ClassVar[str] = "the request was refused"
 
-    def __init__(self, detail: str, *, field: str | None = None) -> None:
+    def __init__(self, detail: str, *, field: str | None = None, accepted: str | None = None) -> None:
         super().__init__(detail)
         self.detail = detail
         self.field = field
+        self.accepted = accepted
 
 
 class Malformed(Problem):
@@ -47,6 +48,20 @@ class NotFound(Problem):
     title = "not found"
 
 
+class NotAllowed(Problem):
+    """The address exists, and this cannot be done to it."""
+
+    status = 405
+    title = "this cannot be done here"
+
+
+class TooSlow(Problem):
+    """The body did not arrive in time."""
+
+    status = 408
+    title = "the body took too long"
+
+
 class Conflicting(Problem):
     """It exists already, or was asked for differently before."""
 
@@ -66,6 +81,13 @@ class TooLarge(Problem):
 
     status = 413
     title = "the body is too large"
+
+
+class WrongMedia(Problem):
+    """The body is of a kind that is not read here."""
+
+    status = 415
+    title = "this kind of body is not read here"
 
 
 class Unprocessable(Problem):
