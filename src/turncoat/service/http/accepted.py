@@ -1,0 +1,136 @@
+"""What a message's fields accept, in plain words, read from its own schema: so it is never out of date."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+
+PLAIN = {"number": "a finite number", "integer": "a whole number", "boolean": "true or false", "null": "null"}
+STEP = re.compile(r"\.([^.\[\]]+)|\[[^\]]*\]")
+WHERE = re.compile(r" - at (?:`key` in )?`\$([^`]*)`$")
+GOT = re.compile(r"^Expected `.*`, got `([^`]*)`$")
+NAMED = re.compile(r"^Object (missing required|contains unknown) field `([^`]*)`")
+SENT = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+NO_NEWLINE = r"(?!\n)"  # Python's `$` would let one through; said, it would only puzzle
+MOST = 40  # names listed
+
+
+def explained(kind: Any, complaint: str) -> tuple[str, str | None, str | None]:
+    """What msgspec says is wrong with a message of this kind: said plainly; the field it is about; what is accepted."""
+    where = WHERE.search(complaint)
+    path = where.group(1) if where else ""
+    said = complaint[: where.start()] if where else complaint
+    node = _find(kind, path)
+    named = NAMED.match(said)
+    if named and named.group(1) == "contains unknown":
+        field = f"{path}.{named.group(2)}".lstrip(".")
+        names = _names(node, _schema(kind)[1])
+        return f"there is no field {field!r}; accepted are {names}", field, names
+    if named:
+        path = f"{path}.{named.group(2)}"
+        node = _find(kind, path)
+    about = path.lstrip(".") or None
+    accepted = None if node is None else described(node, _schema(kind)[1])
+    detail = f"{about or 'the body'} {_plainly(said)}"
+    return f"{detail}; accepted is {accepted}" if accepted else detail, about, accepted
+
+
+def _plainly(said: str) -> str:
+    got = GOT.match(said)
+    if got:
+        return f"is {SENT.get(got.group(1), got.group(1))}"
+    return "is missing" if NAMED.match(said) else "is not accepted"
+
+
+def described(node: dict[str, Any], parts: dict[str, Any]) -> str:
+    """A schema, in words."""
+    node = _opened(node, parts)
+    if "anyOf" in node:
+        return " or ".join(described(one, parts) for one in node["anyOf"])
+    if "enum" in node:
+        return "one of " + ", ".join(map(repr, node["enum"]))
+    kind = node.get("type")
+    if kind in ("number", "integer"):
+        return PLAIN[kind] + _bounds(node)
+    if kind == "string":
+        return "text" + _lengths(node, "minLength", "maxLength", "characters") + _pattern(node)
+    if kind == "array":
+        return "a list" + _lengths(node, "minItems", "maxItems", "items")
+    if kind == "object":
+        return f"an object with {_names(node, parts)}" if node.get("properties") else "an object"
+    return PLAIN.get(str(kind), "any JSON")
+
+
+def _bounds(node: dict[str, Any]) -> str:
+    words = {
+        "minimum": "at least",
+        "exclusiveMinimum": "more than",
+        "maximum": "at most",
+        "exclusiveMaximum": "less than",
+    }
+    said = [f"{word} {node[name]:.15g}" for name, word in words.items() if name in node]
+    return " of " + " and ".join(said) if said else ""
+
+
+def _lengths(node: dict[str, Any], least: str, most: str, of: str) -> str:
+    low, high = node.get(least, 0), node.get(most)
+    if high is None:
+        return f" of at least {low} {of}" if low else ""
+    return f" of {low} {of}" if low == high else f" of {low} to {high} {of}"
+
+
+def _pattern(node: dict[str, Any]) -> str:
+    return f" matching {node['pattern'].removesuffix(NO_NEWLINE)}" if "pattern" in node else ""
+
+
+def _names(node: dict[str, Any] | None, parts: dict[str, Any]) -> str:
+    names = [
+        name
+        for option in (node or {}).get("anyOf", [node or {}])
+        for name in _opened(option, parts).get("properties", {})
+    ]
+    return ", ".join(names[:MOST]) or "none"
+
+
+@cache
+def _schema(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    (schema,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
+    return schema, parts
+
+
+def _opened(node: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+    return parts[node["$ref"]] if "$ref" in node else node
+
+
+def _find(kind: Any, path: str) -> dict[str, Any] | None:
+    """The schema of the field at a path like `.control.share`."""
+    schema, parts = _schema(kind)
+    node: dict[str, Any] | None = _opened(schema, parts)
+    for step in STEP.finditer(path):
+        if node is None:
+            return None
+        node = _step(node, step.group(1), parts)
+    return node
+
+
+def _step(node: dict[str, Any], name: str | None, parts: dict[str, Any]) -> dict[str, Any] | None:
+    """One step down: into a field, or into any item of a list or mapping."""
+    for option in node.get("anyOf", [node]):
+        inside = _opened(option, parts)
+        if name is None:
+            below = inside.get("items", inside.get("additionalProperties"))
+        else:
+            below = inside.get("properties", {}).get(name)
+        if isinstance(below, dict):
+            return _opened(below, parts) if "anyOf" not in below else below
+    return None

@@ -1,0 +1,39 @@
+"""Routes that decide, take rewards and look at decisions. The first two are the hot ones."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+from turncoat.service import words
+from turncoat.service.errands import Decide, Tell
+from turncoat.service.http.office import Office
+from turncoat.service.http.row import Call
+
+
+async def decide(office: Office, call: Call) -> words.Decided:
+    """Draw an arm, and record how probable it was."""
+    key = call.header("Idempotency-Key") if b"idempotency-key" in call.headers else None
+    done = await office.desk.leave(Decide(call.params["key"], call.body, key))
+    if isinstance(done, Exception):
+        raise done
+    return cast("words.Decided", done)
+
+
+async def reward(office: Office, call: Call) -> words.Receipt:
+    """Say how a decision turned out."""
+    done = await office.desk.leave(Tell(call.params["decision_id"], call.body))
+    if isinstance(done, Exception):
+        raise done
+    return cast("words.Receipt", done)
+
+
+async def activate(office: Office, call: Call) -> words.DecisionRecord:
+    """The deferred decision was used now: its window begins."""
+    return await office.desk.run(partial(office.engine.activate, call.params["decision_id"]))
+
+
+async def get_decision(office: Office, call: Call) -> words.DecisionRecord:
+    """Everything known about a decision."""
+    call.numbers()
+    return await office.look(partial(office.engine.decision, call.params["decision_id"]))

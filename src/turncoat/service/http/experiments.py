@@ -1,0 +1,111 @@
+"""Routes that open experiments, change them and look at them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from turncoat.service import words
+from turncoat.service.http.office import Office
+from turncoat.service.http.reply import Header, Reply, answer
+from turncoat.service.http.row import Call
+from turncoat.service.problems import Malformed
+
+POINTS, MOST_POINTS = 1000, 10_000
+
+
+async def create_experiment(office: Office, call: Call) -> Reply:
+    """Open an experiment."""
+    opened = await office.desk.run(partial(office.engine.create, call.body, actor=actor(call)))
+    return answer(opened, 201, [(b"location", f"/v1/experiments/{opened.key}".encode()), etag(opened)])
+
+
+async def change_experiment(office: Office, call: Call) -> Reply:
+    """Change settings, if nobody has since."""
+    change = partial(
+        office.engine.change, call.params["key"], call.body, if_revision=seen_revision(call), actor=actor(call)
+    )
+    changed = await office.desk.run(change)
+    return answer(changed, headers=[etag(changed)])
+
+
+async def add_arm(office: Office, call: Call) -> words.Arm:
+    """Add an arm while it runs."""
+    return await office.desk.run(partial(office.engine.add_arm, call.params["key"], call.body, actor=actor(call)))
+
+
+async def change_arm(office: Office, call: Call) -> words.Arm:
+    """Pause, resume or retire an arm, or set its floor, cap and payload."""
+    key, arm = call.params["key"], call.params["arm"]
+    return await office.desk.run(partial(office.engine.change_arm, key, arm, call.body, actor=actor(call)))
+
+
+async def list_experiments(office: Office, call: Call) -> list[words.Experiment]:
+    """All experiments, in the order in which they were opened."""
+    call.numbers()
+    return await office.look(office.experiments)
+
+
+async def get_experiment(office: Office, call: Call) -> Reply:
+    """One experiment, its revision as ETag."""
+    call.numbers()
+    found = await office.look(partial(office.engine.experiment, call.params["key"]))
+    return answer(found, headers=[etag(found)])
+
+
+async def get_arms(office: Office, call: Call) -> list[words.Arm]:
+    """Its arms, in the order in which they came."""
+    call.numbers()
+    return await office.look(partial(office.engine.arms, call.params["key"]))
+
+
+async def get_state(office: Office, call: Call) -> words.LearnerState:
+    """What the learner makes of it all."""
+    call.numbers()
+    return await office.look(partial(office.engine.state, call.params["key"]))
+
+
+async def get_timeline(office: Office, call: Call) -> list[words.VersionPoint]:
+    """Versions, evenly taken over its life, the latest last."""
+    limit = call.numbers(limit=(POINTS, 1, MOST_POINTS))["limit"]
+    return await office.look(partial(office.engine.timeline, call.params["key"], limit=limit))
+
+
+async def get_switches(office: Office, call: Call) -> list[words.Switch]:
+    """The changes of the best arm that the learner believes in."""
+    call.numbers()
+    return await office.look(partial(office.engine.switches, call.params["key"]))
+
+
+async def get_audit(office: Office, call: Call) -> list[words.AuditEntry]:
+    """Who changed what about it."""
+    call.numbers()
+    return await office.look(partial(office.engine.audit, call.params["key"]))
+
+
+async def get_whole_audit(office: Office, call: Call) -> list[words.AuditEntry]:
+    """Who changed what, everywhere."""
+    call.numbers()
+    return await office.look(office.engine.audit)
+
+
+def actor(call: Call) -> str:
+    """Whom the audit names: the key's name and id."""
+    holder = call.holder
+    return holder.name if holder.name == holder.id else f"{holder.name} ({holder.id})"
+
+
+def etag(experiment: words.Experiment) -> Header:
+    """Its revision, for If-Match."""
+    return b"etag", b'"%d"' % experiment.revision
+
+
+def seen_revision(call: Call) -> int | None:
+    """The revision that the caller has seen, if they say so."""
+    said = call.header("If-Match")
+    if said is None or said == "*":
+        return None
+    number = said.strip('"')
+    if not number.isdigit() or len(number) > 18 or said not in (number, f'"{number}"'):
+        accepted = 'the ETag of the experiment, like "3", or *'
+        raise Malformed(f"If-Match is {said}; accepted is {accepted}", field="If-Match", accepted=accepted)
+    return int(number)

@@ -1,0 +1,91 @@
+"""Everything that the routes need, in one place: the engine's desk, the guard, the metrics, threads that look."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from turncoat.service import words
+from turncoat.service.book import HEADS, read_snapshot
+from turncoat.service.clock import Clock, SystemClock
+from turncoat.service.engine import Engine
+from turncoat.service.http import limits
+from turncoat.service.http.desk import Desk
+from turncoat.service.http.guard import Guard, is_loopback
+from turncoat.service.http.metrics import Metrics
+from turncoat.service.http.settings import Settings
+from turncoat.service.keys import KeyRing
+from turncoat.service.problems import Unavailable
+from turncoat.service.store import Store, StoreDown
+
+T = TypeVar("T")
+
+LOOKERS = 4  # threads
+KEYS_EVERY = 0.4  # seconds
+
+log = logging.getLogger("turncoat.http")
+
+
+class Office:
+    """Opened when the server starts, closed when it ends."""
+
+    def __init__(self, engine: Engine, store: Store, settings: Settings, clock: Clock | None = None) -> None:
+        self.engine = engine
+        self.store = store
+        self.settings = settings
+        self.clock = clock or SystemClock()
+        self.ring = KeyRing(store, self.clock)
+        self.guard = Guard(self.ring, loopback=is_loopback(settings.host))
+        self.metrics = Metrics(store, self.clock)
+        self.desk = Desk(
+            engine,
+            watch=self.metrics,
+            applies=settings.role != "front",
+            when_down=engine.stale if settings.on_store_down == "stale" else None,
+        )
+        self.description = b"{}"  # for /openapi.json
+        self.exports = asyncio.Semaphore(limits.EXPORTS)
+        self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="turncoat-look")
+
+    async def open(self) -> None:
+        """Read the keys, and start the engine's thread."""
+        self.ring.refresh()
+        self.desk.open()
+        self._watching = asyncio.create_task(self._watch_keys())
+
+    async def close(self) -> None:
+        """Finish what waits, apply what can be applied, let go of the store."""
+        self._watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._watching
+        await self.desk.close()
+        self._lookers.shutdown()
+        self.store.close()
+
+    async def look(self, what: Callable[[], T]) -> T:
+        """Look something up, in a thread that the engine does not wait for."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._lookers, what)
+        except StoreDown as down:
+            raise Unavailable(str(down)) from down
+
+    def experiments(self) -> list[words.Experiment]:
+        """All experiments as they are stored: the engine's own book belongs to its thread."""
+        with self.store.reading() as session:
+            heads = session.rows(HEADS + " ORDER BY id")
+            return [read_snapshot(session, head).to_experiment() for head in heads]
+
+    async def _watch_keys(self) -> None:
+        """A key that is revoked anywhere is good for nothing here a moment later."""
+        while True:
+            await asyncio.sleep(KEYS_EVERY)
+            try:
+                await self.look(self.ring.refresh)
+            except Unavailable as problem:  # nobody can revoke a key there now; those known stay as they are
+                log.warning("keys could not be read again: %s", problem)
+            except Exception:
+                log.exception("keys could not be read again")

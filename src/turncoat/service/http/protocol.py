@@ -1,0 +1,78 @@
+"""uvicorn's HTTP protocol with limits it does not have: on the size of the headers, and on the time they may take."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from turncoat.service.http import limits
+from turncoat.service.http.reply import PROBLEM, ProblemBody, encode
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """A connection. Ordinary requests, whose headers come in one piece, cost nothing more."""
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        super().__init__(*args, **words)
+        self._in_head = True
+        self._head_size = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Whoever connects has so long to say what they want."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._in_head, self._head_size = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Its headers are there."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes."""
+        super().data_received(data)
+        if not self._in_head:
+            if self._head_timer is not None:
+                self._stop_waiting()
+        elif not self.transport.is_closing():
+            self._head_size += len(data)
+            if self._head_size > limits.HEAD:
+                self._refuse(431, "the headers are too large", f"at most {limits.HEAD} bytes of headers")
+            elif self._head_timer is None:
+                self._wait_for_head()
+
+    def _wait_for_head(self) -> None:
+        self._head_timer = self.loop.call_later(limits.HEAD_SECONDS, self._too_slow)
+
+    def _stop_waiting(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _too_slow(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            if self._head_size:
+                self._refuse(408, "the headers took too long", f"headers within {limits.HEAD_SECONDS:g} seconds")
+            else:
+                self.transport.close()  # it never said anything
+
+    def _refuse(self, status: int, title: str, accepted: str) -> None:
+        kind = f"urn:turncoat:problem:head-{status}"
+        said = ProblemBody(type=kind, title=title, status=status, detail=f"{title}; accepted: {accepted}")
+        body = encode(said)
+        head = f"HTTP/1.1 {status} {title}\r\ncontent-type: {PROBLEM.decode()}\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
+        self.transport.close()

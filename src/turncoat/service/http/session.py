@@ -1,0 +1,71 @@
+"""The dashboard's way in: a key typed into a form once, then a cookie that no script reads and no other site uses.
+
+For whoever writes pages:
+
+    visitor = session.visitor(office, request)      who looks; raises Unauthorised: show them the form
+    await session.sign_in(office, request)          answers the form (field `key`), with the cookie or a Problem
+    session.sign_out(office, request)               forgets it
+    session.check_own_page(request)                 call first in every other POST of a page
+
+Only the key itself is in the cookie: revoking it ends the session everywhere, and nothing else need be kept.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from turncoat.service.http import limits
+from turncoat.service.http.body import read
+from turncoat.service.http.guard import is_own_page, may
+from turncoat.service.http.office import Office
+from turncoat.service.keys import Holder
+from turncoat.service.problems import Forbidden, Malformed, Unauthorised
+
+COOKIE = "turncoat_key"
+SECONDS = 12 * 3600
+
+
+def visitor(office: Office, request: Request, scope: str = "read") -> Holder:
+    """Who looks at a page: by their cookie, or anyone on this machine while there is no key."""
+    if office.guard.is_open:
+        return office.guard.local(dict(request.scope["headers"]), changes=request.method not in ("GET", "HEAD"))
+    key = request.cookies.get(COOKIE)
+    if key is None:
+        raise Unauthorised("this page needs a key; sign in with one", field="key")
+    return may(office.guard.holder_of(key), scope)
+
+
+async def sign_in(office: Office, request: Request, to: str = "/") -> Response:
+    """Answer the form: on to the pages, with the cookie, if the key is good for reading."""
+    check_own_page(request)
+    body = await read(request.receive, dict(request.scope["headers"]), limits.BODY)
+    try:
+        typed = parse_qs(body.decode("ascii"), max_num_fields=10).get("key", [""])[0].strip()
+    except ValueError:
+        raise Malformed("the form cannot be read", field="key") from None
+    may(office.guard.holder_of(typed), "read")
+    answer = RedirectResponse(to, 303)
+    answer.set_cookie(
+        COOKIE, typed, max_age=SECONDS, httponly=True, samesite="strict", secure=request.url.scheme == "https"
+    )
+    return answer
+
+
+def sign_out(office: Office, request: Request, to: str = "/") -> Response:
+    """Forget the cookie."""
+    check_own_page(request)
+    answer = RedirectResponse(to, 303)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    return answer
+
+
+def check_own_page(request: Request) -> None:
+    """A form must have been sent by one of our own pages, which browsers say."""
+    headers = dict(request.scope["headers"])
+    if b"origin" not in headers and b"sec-fetch-site" not in headers:
+        raise Forbidden("a form is sent with the header Origin, and it is missing", field="Origin")
+    if not is_own_page(headers):
+        raise Forbidden("a page of another origin sent this form; accepted are our own pages", field="Origin")
