@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turncoat.packages import needed
 from turncoat.service.store.interface import Session, Store, StoreDown, StoreError
 
 
@@ -10,9 +11,17 @@ def open_store(where: str, *, beside: bool = False) -> Store:
 
     `beside`: it may be in use by a service, next to which this is to look and to write a row now and then.
     """
-    from turncoat.service.store.sqlite import SQLiteStore
+    kind, is_address, _ = where.partition("://")
+    if not is_address:
+        from turncoat.service.store.sqlite import SQLiteStore
 
-    return SQLiteStore(where, beside=beside)
+        return SQLiteStore(where, beside=beside)
+    if kind not in ("postgresql", "postgres"):
+        raise StoreError(f"the store's address begins with {kind}://; accepted are postgresql:// and names of files")
+    needed("psycopg", "a PostgreSQL store", "postgres")
+    from turncoat.service.store.postgres import PostgresStore
+
+    return PostgresStore(where)
 
 
 __all__ = ["Session", "Store", "StoreDown", "StoreError", "open_store"]

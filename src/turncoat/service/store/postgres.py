@@ -1,0 +1,206 @@
+"""The store for many workers: PostgreSQL, through psycopg 3.
+
+Every commit is on the disk before it is answered, whatever the server's default. A process has one connection that
+writes and a few that read. One that was lost is opened again by the next who needs it. A pooler in between must leave
+a connection to one client for as long as it wants it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from turncoat.service.store.interface import Row, StoreError
+from turncoat.service.store.migrate import migrate
+from turncoat.service.store.postgres_address import Address
+from turncoat.service.store.postgres_link import READING, WRITING, Link, plainly
+from turncoat.service.store.recordset import Recordset
+
+WORDS = {"text": 'TEXT COLLATE "C"', "bytes": "BYTEA"}
+READERS_KEPT = 8
+ALONE = 0x7475726E  # the name, among this database's advisory locks, of the one on settings and migrations
+WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+LOOK = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+PATIENCE = {"statement_timeout": "0", "lock_timeout": "10min"}
+
+TYPES = """
+    SELECT column_name, udt_name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name = :table
+"""
+LOCKED = "SELECT version FROM experiment WHERE id = :id FOR UPDATE"
+PLACES = re.compile(r"%|\bIN :(\w+)|(?<!:):(\w+)")
+
+Recordsets = dict[tuple[str, tuple[str, ...]], Recordset]
+
+
+class PostgresSession:
+    """A transaction on one connection."""
+
+    def __init__(self, link: Link, recordsets: Recordsets) -> None:
+        self._cursor = link.connection.cursor(binary=True)
+        self._recordsets = recordsets
+
+    def rows(self, sql: str, **values: Any) -> list[Row]:
+        """What a query finds."""
+        return self._execute(*_bound(sql, values)).fetchall()
+
+    def run(self, sql: str, **values: Any) -> int:
+        """Do it; how many rows it touched."""
+        return self._execute(*_bound(sql, values)).rowcount
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """Add rows that are new for sure."""
+        some = self._recordset(table, columns)
+        self._execute(some.insert(), {"rows": some.written(rows)})
+
+    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row], *, key: int) -> set[Row]:
+        """Add those that are not there yet, and say which."""
+        some = self._recordset(table, columns)
+        return set(self._execute(some.insert_new(key), {"rows": some.written(rows)}).fetchall())
+
+    def update(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """Set the other columns of the rows whose first column is the first value."""
+        some = self._recordset(table, columns)
+        self._execute(some.update(), {"rows": some.written(rows)})
+
+    def add_up(self, table: str, keys: Sequence[str], sums: Sequence[str], rows: Sequence[Row]) -> None:
+        """Add to the sums of the row with these keys."""
+        some = self._recordset(table, (*keys, *sums))
+        self._execute(some.add_up(len(keys)), {"rows": some.written(rows)})
+
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> int | None:
+        """Its row, until the transaction ends or the connection does."""
+        found = self.rows(LOCKED if wait else LOCKED + " SKIP LOCKED", id=experiment)
+        return int(found[0][0]) if found else None
+
+    def lock_everything(self) -> None:
+        """One lock for all who change settings."""
+        self.rows("SELECT pg_advisory_xact_lock(:name)", name=ALONE)
+
+    def _execute(self, sql: str, values: Mapping[str, Any]) -> psycopg.Cursor[Row]:
+        return self._cursor.execute(sql, values, prepare=True)
+
+    def _recordset(self, table: str, columns: Sequence[str]) -> Recordset:
+        wanted = table, tuple(columns)
+        if wanted not in self._recordsets:
+            self._recordsets[wanted] = Recordset(table, columns, dict(self.rows(TYPES, table=table)))
+        return self._recordsets[wanted]
+
+
+class PostgresStore:
+    """A database. Transactions of several threads come one after the other."""
+
+    shared = True
+
+    def __init__(self, url: str) -> None:
+        self._address = Address(url)
+        self._recordsets: Recordsets = {}
+        self._writing = threading.RLock()
+        self._writer: Link | None = None
+        self._lock = threading.Lock()
+        self._readers: list[Link] = []
+        self._is_closed = False
+        with self.transaction() as session:
+            for name, value in PATIENCE.items():
+                session.run(f"SET LOCAL {name} = '{value}'")
+            session.lock_everything()
+            migrate(session, WORDS)
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self._address!r})"
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresSession]:
+        """All of it or nothing."""
+        with self._writing, plainly():
+            if self._writer is not None and self._writer.is_open():
+                raise StoreError("a transaction is open already; there is one at a time")
+            self._writer = self._begun(self._writer, WRITING, WRITE)
+            with _ending(self._writer):
+                yield PostgresSession(self._writer, self._recordsets)
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresSession]:
+        """Look, without holding up who writes."""
+        with self._lock:
+            kept = self._readers.pop() if self._readers else None
+        with plainly():
+            link = self._begun(kept, READING, LOOK)
+            try:
+                with _ending(link):
+                    yield PostgresSession(link, self._recordsets)
+            finally:
+                self._keep(link)
+
+    def _begun(self, link: Link | None, settings: Mapping[str, str], how: str) -> Link:
+        """The connection, or a new one in its place if it was lost, with a transaction begun."""
+        if link is not None and not link.connection.closed:
+            try:
+                link.order(how)
+                return link
+            except psycopg.OperationalError:  # nothing was done yet: a new connection will do as well
+                link.connection.close()
+        if self._is_closed:
+            raise StoreError("the store was closed")
+        return Link(self._address, settings, how)
+
+    def _keep(self, link: Link) -> None:
+        """For the next who reads."""
+        with self._lock:
+            if len(self._readers) < READERS_KEPT and not link.connection.closed:
+                self._readers.append(link)
+                return
+        link.connection.close()
+
+    def backup(self, path: Path) -> None:
+        """Write a whole copy, while everything goes on."""
+        self._address.dump(path)
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        with self.reading() as session:
+            return int(session.rows("SELECT pg_database_size(current_database())")[0][0])
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._is_closed = True
+        for link in (self._writer, *self._readers):
+            if link is not None:
+                link.connection.close()
+
+
+@contextmanager
+def _ending(link: Link) -> Iterator[None]:
+    """Keep what the block does, or nothing of it."""
+    try:
+        yield
+        link.commit()
+    except BaseException as problem:
+        link.leave(problem)
+        raise
+
+
+def _bound(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    text, lists = _spoken(sql)
+    for name in lists:
+        values[name] = list(values[name])
+    return text, values
+
+
+@cache
+def _spoken(sql: str) -> tuple[str, tuple[str, ...]]:
+    """A statement as psycopg wants it, and which of its values are lists."""
+
+    def place(found: re.Match[str]) -> str:
+        if found[0] == "%":
+            return "%%"
+        return f"= ANY(%({found[1]})s)" if found[1] else f"%({found[2]})s"
+
+    return PLACES.sub(place, sql), tuple(found[1] for found in PLACES.finditer(sql) if found[1])

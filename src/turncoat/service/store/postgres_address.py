@@ -1,0 +1,72 @@
+"""Where a PostgreSQL database is, and who may come in. Nothing here ever says the password."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from turncoat.service.store.interface import StoreError
+
+ACCEPTED = (
+    "accepted is postgresql://user:password@host:port/database, in which characters of the password that mean "
+    "something there (/ @ : ? # %) are written as %2F, %40, …"
+)
+UNLESS_GIVEN = {
+    "connect_timeout": "5",
+    "fallback_application_name": "turncoat",
+    "keepalives_idle": "10",  # a server that has gone without a word is noticed: while it should answer,
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",  # and while it should receive
+}
+
+
+class Address:
+    """A database's address, checked."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        except psycopg.ProgrammingError:  # its message repeats what it could not read
+            raise StoreError(f"the address of the database cannot be read; {ACCEPTED}") from None
+        host, port, database = (self._parts.get(name, "") for name in ("host", "port", "dbname"))
+        if "@" in host + database or port.strip("0123456789,"):
+            raise StoreError(f"the address of the database has its parts in odd places; {ACCEPTED}")
+
+    def __repr__(self) -> str:
+        place = ":".join(self._parts[name] for name in ("host", "port") if name in self._parts)
+        return f"{place or 'local'}/{self._parts.get('dbname', '')}"
+
+    def connect(self) -> psycopg.Connection:
+        """A new connection, on which every statement is its own transaction until one is begun."""
+        parts = UNLESS_GIVEN | self._parts | {"client_encoding": "utf8"}
+        return psycopg.connect(make_conninfo("", **parts), autocommit=True, prepare_threshold=0)
+
+    def dump(self, path: Path) -> None:
+        """A copy of the whole database by PostgreSQL's own program, for pg_restore to read."""
+        program = shutil.which("pg_dump")
+        if program is None:
+            raise StoreError("a backup of PostgreSQL is made by its program pg_dump, which is not on the PATH here")
+        if path.exists():
+            raise StoreError(f"{path} exists already; a backup never writes over a file")
+        parts = {name: value for name, value in self._parts.items() if name != "password"}
+        secret = {"PGPASSWORD": self._parts["password"]} if "password" in self._parts else {}  # not for all to see
+        words = [
+            program,
+            "--format=custom",
+            f"--file={path}",
+            "--no-password",
+            f"--dbname={make_conninfo('', **parts)}",
+        ]
+        done = subprocess.run(
+            words, env=os.environ | secret, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        if done.returncode != 0:
+            path.unlink(missing_ok=True)
+            said = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
+            raise StoreError(f"pg_dump could not make the backup: {said}")
