@@ -11,6 +11,7 @@ from typing import NamedTuple
 from turncoat.service.store.interface import Row
 
 WIDTHS = {10: 7_200.0, 300: 691_200.0, 10_800: float("inf")}  # seconds: for how many seconds they are kept
+SMALLEST = 1e-30  # propensity; sums of squares of what it weighs stay finite
 KEYS = ("experiment", "width", "start", "arm", "stream")
 SUMS = ("n", "n_rewarded", "n_defaulted", "n_expired", "r", "r2", "w", "w2", "wr", "w2r", "w2r2")
 
@@ -44,5 +45,5 @@ def terms(one: Closed) -> tuple[float, ...]:
     counts = (1.0, *(float(one.outcome == outcome) for outcome in ("rewarded", "defaulted", "expired")))
     if one.reward is None:
         return (*counts, *[0.0] * (len(SUMS) - len(counts)))
-    r, w = one.reward, 1.0 / one.propensity
+    r, w = one.reward, 1.0 / max(one.propensity, SMALLEST)
     return (*counts, r, r * r, w, w * w, w * r, w * w * r, w * w * r * r)

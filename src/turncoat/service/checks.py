@@ -13,15 +13,17 @@ from turncoat.service.problems import Unprocessable
 from turncoat.service.snapshot import ArmRow, Config
 
 LARGEST_JSON = 16_384  # bytes of a payload
+LARGEST_REWARD = 1e100  # sums of its square, weighted, stay finite
 
 
 def check_config(config: Config, arms: Iterable[str]) -> None:
     """Do the settings make sense together?"""
     rule = config.reward
     low, high = _finite("reward.min", rule.min), _finite("reward.max", rule.max)
-    if not low < high or not math.isfinite(high - low):
+    if not -LARGEST_REWARD <= low < high <= LARGEST_REWARD:
         raise Unprocessable(
-            f"reward.min is {low!r} and reward.max {high!r}; accepted is min below max, a finite distance apart",
+            f"reward.min is {low!r} and reward.max {high!r}; accepted is min below max, "
+            f"from {-LARGEST_REWARD!r} to {LARGEST_REWARD!r}",
             field="reward.max",
         )
     default = config.default_reward
