@@ -212,11 +212,12 @@ def advance(
     revision = snapshot.revision + (kind != "rewards")
     learned = n_learned > 0 or kind in ("opened", "arm_added", "arm_changed")
     served = served_by(learner, snapshot.active()) if learned or kind != "rewards" else snapshot.probabilities
-    state = written(learner)
-    row = (snapshot.id, version, now, kind, detail, n_learned, to_json(served), checksum(state))
-    session.insert("version", VERSION, [row])
+    digest = snapshot.checksum
     if learned:
-        session.run(KEEP, id=snapshot.id, version=version, state=state, checksum=checksum(state))
+        state = written(learner)
+        digest = checksum(state)
+        session.run(KEEP, id=snapshot.id, version=version, state=state, checksum=digest)
+    session.insert("version", VERSION, [(snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest)])
     if session.run(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision) != 1:
         raise Raced("somebody else has written this version")  # the fence: nobody writes over a newer state
     return replace(
@@ -225,6 +226,7 @@ def advance(
         revision=revision,
         probabilities=served,
         learner_version=version if learned else snapshot.learner_version,
+        checksum=digest,
         offers={},
     )
 

@@ -18,9 +18,14 @@ from turncoat.service.problems import NotFound
 from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot
 from turncoat.service.store.interface import Raced, Session, Store
 
-HEADS = "SELECT id, key, created_at, config, state, revision, version, seed, salt FROM experiment"
+NUMBERS = "SELECT id, version FROM experiment"
+HEADS = """
+    SELECT e.id, e.key, e.created_at, e.config, e.state, e.revision, e.version, e.seed, e.salt,
+           v.probabilities, l.version, l.checksum
+    FROM experiment e JOIN version v ON v.experiment = e.id AND v.version = e.version
+    JOIN learner l ON l.experiment = e.id
+"""
 ARMS = "SELECT arm, position, state, floor, cap, payload FROM arm WHERE experiment = :id ORDER BY position"
-SERVED = "SELECT probabilities FROM version WHERE experiment = :id AND version = :version"
 
 
 class Book:
@@ -53,10 +58,14 @@ class Book:
     def refresh(self) -> None:
         """Read what has changed."""
         with self._store.reading() as session:
-            for head in session.rows(HEADS + " ORDER BY id"):
-                known = self._by_id.get(head[0])
-                if known is None or known.version != head[6]:
-                    self.publish(read_snapshot(session, head))
+            self.look(session)
+
+    def look(self, session: Session) -> None:
+        """Read what has changed by now."""
+        known = {snapshot.id: snapshot.version for snapshot in self._by_id.values()}
+        new = [number for number, version in session.rows(NUMBERS) if known.get(number) != version]
+        for head in session.rows(HEADS + " WHERE e.id IN :ids ORDER BY e.id", ids=new) if new else []:
+            self.publish(read_snapshot(session, head))
 
     def publish(self, snapshot: Snapshot, learner: Learner | None = None) -> None:
         """From now on decisions are drawn from this one."""
@@ -90,13 +99,11 @@ class Book:
 
 def read_snapshot(session: Session, head: tuple[Any, ...]) -> Snapshot:
     """The present version of an experiment."""
-    number, key, created_at, config, state, revision, version, seed, salt = head
+    number, key, created_at, config, state, revision, version, seed, salt, served, learner_version, digest = head
     arms = tuple(
         ArmRow(arm, position, arm_state, floor, cap, msgspec.json.decode(payload))
         for arm, position, arm_state, floor, cap, payload in session.rows(ARMS, id=number)
     )
-    probabilities = session.rows(SERVED, id=number, version=version)[0][0]
-    learner_version = session.rows("SELECT version FROM learner WHERE experiment = :id", id=number)[0][0]
     return Snapshot(
         id=number,
         key=key,
@@ -108,14 +115,15 @@ def read_snapshot(session: Session, head: tuple[Any, ...]) -> Snapshot:
         seed=seed,
         salt=salt,
         arms=arms,
-        probabilities=msgspec.json.decode(probabilities),
+        probabilities=msgspec.json.decode(served),
         learner_version=learner_version,
+        checksum=digest,
     )
 
 
 def read_present(session: Session, key: str) -> Snapshot:
     """An experiment as it stands in this transaction."""
-    heads = session.rows(HEADS + " WHERE key = :key", key=key)
+    heads = session.rows(HEADS + " WHERE e.key = :key", key=key)
     if not heads:
         raise NotFound(f"there is no experiment {key!r}", field="key")
     return read_snapshot(session, heads[0])

@@ -10,6 +10,7 @@ Any number of engines, in as many processes, may share a PostgreSQL store; SQLit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from turncoat.service import audit, drafting, intake, records, settings, words
@@ -28,14 +29,17 @@ LOOK_FOR_DUE = 0.25  # seconds between looks for windows that have ended
 TIDY = 60.0  # seconds between taking away what is no longer needed
 
 WAITING = "SELECT experiment, COUNT(*), MIN(received_at) FROM inbox GROUP BY experiment"
-NEXT_DUE = "SELECT MIN(expires_at) FROM decision WHERE experiment = :id AND applied_version IS NULL"
+DUE = """
+    SELECT e.id FROM experiment e
+    WHERE (SELECT MIN(d.expires_at) FROM decision d WHERE d.experiment = e.id AND d.applied_version IS NULL) <= :now
+"""
 ADOPT = """
     UPDATE inbox SET experiment = (SELECT d.experiment FROM decision d WHERE d.id = inbox.decision_id)
     WHERE experiment IS NULL AND EXISTS (SELECT 1 FROM decision d WHERE d.id = inbox.decision_id)
 """
 ALONE = "SELECT decision_id, value, received_at FROM inbox WHERE experiment IS NULL AND received_at <= :before"
 GIVE_UP = "DELETE FROM inbox WHERE experiment IS NULL AND decision_id IN :ids"
-BEGIN_WINDOW = "UPDATE decision SET expires_at = :at WHERE id = :id AND expires_at IS NULL AND applied_version IS NULL"
+BEGIN_WINDOW = "UPDATE decision SET expires_at = :at WHERE id = :id AND expires_at IS NULL AND outcome IS NULL"
 
 
 class Engine:
@@ -118,17 +122,21 @@ class Engine:
         now = self.clock.now()
         with self.store.reading() as session:
             waiting = session.rows(WAITING)
+            if self.store.shared:
+                self.book.look(session)
         oldest = min((row[2] for row in waiting), default=now)
         self.backlog = sum(row[1] for row in waiting), max(now - oldest, 0.0)
         ready = {row[0] for row in waiting if row[0] is not None}
         if not 0.0 <= now - self._looked < LOOK_FOR_DUE:  # the clock may be set back
             self._looked = now
             if any(row[0] is None for row in waiting):
-                self._adopt(now)
+                with suppress(Raced):
+                    self._adopt(now)
             ready |= self._due(now)
         if not 0.0 <= now - self._tidied < TIDY:
             self._tidied = now
-            self._tidy(now)
+            with suppress(Raced):
+                self._tidy(now)
         taken = [self._apply(number) for number in sorted(ready)]
         return max(taken, default=0) >= MOST
 
@@ -146,8 +154,7 @@ class Engine:
     def _due(self, now: float) -> set[int]:
         """Experiments in which a window has ended."""
         with self.store.reading() as session:
-            nexts = [(snapshot.id, session.rows(NEXT_DUE, id=snapshot.id)[0][0]) for snapshot in self.book]
-        return {number for number, due in nexts if due is not None and due <= now}
+            return {row[0] for row in session.rows(DUE, now=now)}
 
     def _adopt(self, now: float) -> None:
         """Rewards that came before their decision find it, or are given up after a while."""

@@ -29,7 +29,7 @@ HELD = """
     SELECT s.experiment, s.unit, s.decision_id, s.answer, d.applied_version
     FROM sticky s JOIN decision d ON d.id = s.decision_id WHERE s.unit IN :units
 """
-LET_GO = "DELETE FROM sticky WHERE decision_id IN :ids"
+LET_GO = "DELETE FROM sticky WHERE unit IN :units AND decision_id IN :ids"
 USED = "SELECT id FROM decision WHERE id IN :ids"
 
 Place = tuple[int, str]  # experiment, and a key or unit in it
@@ -102,18 +102,18 @@ class _Recording:
         """The decisions that units keep; those that are over are let go."""
         units = {one.unit for one in self._drafts if one.errand.ask.sticky and one.unit is not None}
         held: dict[Place, words.Decided] = {}
-        over: list[str] = []
+        over: dict[str, str] = {}
         for experiment, unit, decision_id, stored, applied in (
             self._session.rows(HELD, units=sorted(units)) if units else []
         ):
             answer = msgspec.json.decode(bytes(stored), type=words.Decided)
             ended = answer.expires_at is not None and as_seconds(answer.expires_at) <= self._now
             if applied is not None or ended:
-                over.append(decision_id)
+                over[decision_id] = unit
             else:
                 held[experiment, unit] = answer
         if over:
-            self._session.run(LET_GO, ids=over)
+            self._session.run(LET_GO, ids=list(over), units=list(over.values()))
         return held
 
     def _answer(self, one: Draft) -> Done:
@@ -140,7 +140,7 @@ class _Recording:
             if held is not None and held.arm in one.probabilities:
                 return msgspec.structs.replace(held, reason="sticky")
             if held is not None:
-                self._session.run(LET_GO, ids=[held.decision_id])
+                self._session.run(LET_GO, ids=[held.decision_id], units=[one.unit])
         if ask.decision_id in self._used:
             return Conflicting(
                 f"decision_id {ask.decision_id!r} was used before; accepted is a new one", field="decision_id"

@@ -106,7 +106,6 @@ def read_state(session: Session, key: str) -> words.LearnerState:
     snapshot = read_present(session, key)
     _, learner = read_learner(session, snapshot.id)
     pending, still_open = session.rows(COUNTS, experiment=snapshot.id)[0]
-    checksum = session.rows("SELECT checksum FROM learner WHERE experiment = :id", id=snapshot.id)[0][0]
     explanation = learner.explain()
     return words.LearnerState(
         key=key,
@@ -116,7 +115,7 @@ def read_state(session: Session, key: str) -> words.LearnerState:
         open_decisions=still_open,
         explanation=explanation.to_dict(),
         explanation_text=str(explanation),
-        checksum=checksum,
+        checksum=snapshot.checksum,
     )
 
 

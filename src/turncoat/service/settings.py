@@ -36,6 +36,7 @@ def create(store: Store, book: Book, chance: Chance, now: float, new: words.NewE
     seed = chance.bits(63) if new.seed is None else new.seed
     learner: Learner = Turncoat([row.arm for row in rows], seed=seed)
     state = written(learner)
+    digest = checksum(state)
     with store.transaction() as session:
         session.lock_everything()
         if session.rows("SELECT id FROM experiment WHERE key = :key", key=new.key):
@@ -46,8 +47,8 @@ def create(store: Store, book: Book, chance: Chance, now: float, new: words.NewE
         session.insert("experiment", EXPERIMENT, [head])
         session.insert("arm", ARM, [_stored(number, row, now) for row in rows])
         columns = ("experiment", "version", "state", "first_state", "checksum")
-        session.insert("learner", columns, [(number, 0, state, state, checksum(state))])
-        blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0)
+        session.insert("learner", columns, [(number, 0, state, state, digest)])
+        blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0, digest)
         snapshot = advance(session, blank, learner, "opened", now)
         write_down(session, now, actor, "open", new.key, before=None, after=new)
     book.publish(snapshot, learner)

@@ -96,6 +96,7 @@ class Snapshot:
     arms: tuple[ArmRow, ...]
     probabilities: dict[str, float]
     learner_version: int
+    checksum: str  # of the learner's state
     offers: dict[Any, Offer] = field(default_factory=dict, compare=False, repr=False)
 
     def find(self, arm: str) -> ArmRow | None:

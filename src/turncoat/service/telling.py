@@ -31,7 +31,7 @@ KNOWN = """
 """
 WAITING = "SELECT decision_id, value FROM inbox WHERE decision_id IN :ids"
 PARTS = "SELECT decision_id, reward_id, value FROM part WHERE decision_id IN :ids"
-CLOSED = "SELECT id FROM decision WHERE id IN :ids AND applied_version IS NOT NULL"
+CLOSED = "SELECT id FROM decision WHERE id IN :ids AND outcome IS NOT NULL"
 
 
 class Known(NamedTuple):

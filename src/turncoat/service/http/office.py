@@ -76,7 +76,7 @@ class Office:
     def experiments(self) -> list[words.Experiment]:
         """All experiments as they are stored: the engine's own book belongs to its thread."""
         with self.store.reading() as session:
-            heads = session.rows(HEADS + " ORDER BY id")
+            heads = session.rows(HEADS + " ORDER BY e.id")
             return [read_snapshot(session, head).to_experiment() for head in heads]
 
     async def _watch_keys(self) -> None:

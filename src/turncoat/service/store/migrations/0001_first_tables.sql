@@ -1,4 +1,5 @@
--- Times are seconds since 1970. {text} orders by bytes, {bytes} holds bytes: each database has its own word for them.
+-- Times are seconds since 1970. {text} orders by bytes, {bytes} holds bytes, {tended} is tidied up early: each database
+-- has its own words for them.
 
 CREATE TABLE experiment (
     id          BIGINT PRIMARY KEY,
@@ -66,7 +67,7 @@ CREATE TABLE decision (
     observed_at      DOUBLE PRECISION,
     applied_version  BIGINT,
     applied_position BIGINT
-);
+){tended};
 CREATE INDEX decision_open ON decision (experiment, expires_at) WHERE applied_version IS NULL;
 CREATE INDEX decision_applied ON decision (experiment, applied_version, applied_position)
     WHERE applied_version IS NOT NULL;
@@ -108,7 +109,7 @@ CREATE TABLE idempotency (
     body_hash   TEXT NOT NULL,
     answer      {bytes} NOT NULL,
     expires_at  DOUBLE PRECISION NOT NULL,
-    PRIMARY KEY (experiment, key)
+    PRIMARY KEY (key, experiment)
 );
 CREATE INDEX idempotency_old ON idempotency (expires_at);
 
@@ -117,7 +118,7 @@ CREATE TABLE sticky (
     unit        {text} NOT NULL,
     decision_id {text} NOT NULL,
     answer      {bytes} NOT NULL,
-    PRIMARY KEY (experiment, unit)
+    PRIMARY KEY (unit, experiment)
 );
 
 CREATE TABLE bucket (
