@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.service.postgres_server import EXISTING, PostgresMissingError, PrivateServer, create_database, drop_database
+from turncoat.service.store import Store, open_store
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +38,43 @@ def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
     if not os.environ.get(EXISTING):
         request.getfixturevalue("private_server").start()  # in case the test killed it
     drop_database(server, url)
+
+
+@pytest.fixture(scope="session")
+def _migrated(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database with our tables and nothing in them, to be copied: quicker than making them for every test."""
+    server = os.environ.get(EXISTING) or request.getfixturevalue("_private_server").url
+    url = create_database(server)
+    open_store(url).close()
+    yield url
+    if not os.environ.get(EXISTING):
+        request.getfixturevalue("_private_server").start()
+    drop_database(server, url)
+
+
+@pytest.fixture
+def postgres_store_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a new database with our tables."""
+    server = os.environ.get(EXISTING) or request.getfixturevalue("private_server").url
+    url = create_database(server, like=request.getfixturevalue("_migrated"))
+    yield url
+    if not os.environ.get(EXISTING):
+        request.getfixturevalue("private_server").start()
+    drop_database(server, url)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """What `open_store` opens: of each kind one, new and empty."""
+    if request.param == "sqlite":
+        return str(tmp_path / "turncoat.db")
+    url: str = request.getfixturevalue("postgres_store_url")
+    return url
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    """A store of each kind, new and empty."""
+    opened = open_store(store_url)
+    yield opened
+    opened.close()

@@ -56,11 +56,14 @@ def programs() -> Path:
     )
 
 
-def create_database(server: str) -> str:
-    """A new, empty database on the server with this URL: its own URL."""
+def create_database(server: str, like: str | None = None) -> str:
+    """A new database on the server with this URL, empty or a copy of the one with the second: its own URL."""
     name = f"turncoat_test_{secrets.token_hex(6)}"
+    origin = urlsplit(like).path.removeprefix("/") if like else "template0"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(origin))
+        )
     parts = urlsplit(server)
     return f"{parts.scheme}://{parts.netloc}/{name}" + (f"?{parts.query}" if parts.query else "")
 
