@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from turncoat.service import audit, drafting, intake, records, settings, words
+from turncoat.service.accepted import checked
 from turncoat.service.applier import MOST, apply
 from turncoat.service.book import Book, read_present
 from turncoat.service.buckets import WIDTHS
@@ -91,21 +92,23 @@ class Engine:
             context=context,
             decision_id=decision_id,
         )
-        decided: words.Decided = self._one(Decide(key, ask, idempotency_key))
+        decided: words.Decided = self._one(Decide(key, checked(ask), idempotency_key))
         return decided
 
     def reward(
         self, decision_id: str, value: float, *, reward_id: str | None = None, observed_at: Any = None
     ) -> words.Receipt:
         """Say how a decision turned out."""
-        told = words.Reward(value=value, reward_id=reward_id, observed_at=observed_at)
-        receipt: words.Receipt = self._one(Tell(decision_id, told))
+        told = words.RewardLine(decision_id=decision_id, value=value, reward_id=reward_id, observed_at=observed_at)
+        receipt: words.Receipt = self._one(Tell(decision_id, checked(told)))
         return receipt
 
     def rewards(self, lines: Iterable[words.RewardLine]) -> list[words.LineReceipt]:
         """Say it of many at once; one bad line does not hold up the others."""
-        done = self.serve([Tell(line.decision_id, line) for line in lines])
-        return [line_receipt(number, one) for number, one in enumerate(done, 1)]
+        told = [_told(line) for line in lines]
+        done = iter(self.serve([one for one in told if isinstance(one, Tell)]))
+        answers = [next(done) if isinstance(one, Tell) else one for one in told]
+        return [line_receipt(number, one) for number, one in enumerate(answers, 1)]
 
     def activate(self, decision_id: str) -> words.DecisionRecord:
         """The deferred decision was used now: its window begins."""
@@ -183,7 +186,7 @@ class Engine:
 
     def create(self, new: words.NewExperiment, *, actor: str = "local") -> words.Experiment:
         """Open an experiment."""
-        made = settings.create(self.store, self.book, self.chance, self.clock.now(), new, actor)
+        made = settings.create(self.store, self.book, self.chance, self.clock.now(), checked(new), actor)
         return made.to_experiment()
 
     def change(
@@ -191,17 +194,17 @@ class Engine:
     ) -> words.Experiment:
         """Change its settings; with `if_revision`, only if nobody has since."""
         now = self.clock.now()
-        after = settings.change(self.store, self.book, now, key, change, if_revision=if_revision, actor=actor)
+        after = settings.change(self.store, self.book, now, key, checked(change), if_revision=if_revision, actor=actor)
         return after.to_experiment()
 
     def add_arm(self, key: str, arm: words.NewArm, *, actor: str = "local") -> words.Arm:
         """Add an arm while it runs."""
-        after = settings.add_arm(self.store, self.book, self.clock.now(), key, arm, actor=actor)
+        after = settings.add_arm(self.store, self.book, self.clock.now(), key, checked(arm), actor=actor)
         return after.to_arm(after.arms[-1])
 
     def change_arm(self, key: str, arm: str, change: words.ArmChange, *, actor: str = "local") -> words.Arm:
         """Pause, resume or retire an arm, or set its floor, cap and payload."""
-        after = settings.change_arm(self.store, self.book, self.clock.now(), key, arm, change, actor=actor)
+        after = settings.change_arm(self.store, self.book, self.clock.now(), key, arm, checked(change), actor=actor)
         return next(after.to_arm(row) for row in after.arms if row.arm == arm)
 
     # --- reading ---
@@ -248,6 +251,13 @@ class Engine:
     def log(self, key: str) -> Iterator[words.LogLine]:
         """Every decision with its outcome, in the order of their ids."""
         return records.read_log(self.store, key)
+
+
+def _told(line: words.RewardLine) -> Tell | Problem:
+    try:
+        return Tell(line.decision_id, checked(line))
+    except Problem as problem:
+        return problem
 
 
 def line_receipt(number: int, done: Done) -> words.LineReceipt:

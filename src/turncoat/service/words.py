@@ -14,9 +14,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$(?!\n)")]
 Key = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
-Uuid = Annotated[
-    str, Meta(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", min_length=36, max_length=36)
-]
+UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+Uuid = Annotated[str, Meta(pattern=UUID, min_length=36, max_length=36)]
 Aggregation = Literal["first", "last", "sum", "mean", "min", "max"]
 ArmState = Literal["pending", "active", "paused", "retired"]
 Stream = Literal["learn", "control", "holdout"]

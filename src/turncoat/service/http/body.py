@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from starlette.types import Receive
 
+from turncoat.service.accepted import refusal
 from turncoat.service.http import limits
-from turncoat.service.http.accepted import explained
-from turncoat.service.problems import Malformed, Problem, TooLarge, TooSlow, Unprocessable, WrongMedia
+from turncoat.service.problems import Malformed, TooLarge, TooSlow, WrongMedia
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class Decoder(Generic[T]):
         try:
             message = self._decode(body)
         except msgspec.ValidationError as complaint:
-            raise _refusal(self.kind, str(complaint)) from None
+            raise refusal(self.kind, str(complaint)) from None
         except msgspec.DecodeError as complaint:
             raise Malformed(f"the body is not JSON: {complaint}", accepted="JSON") from None
         except UnicodeDecodeError:
@@ -111,12 +111,3 @@ def check_depth(value: Any) -> None:
 def _too_deep() -> Malformed:
     accepted = f"lists and objects inside one another at most {limits.DEPTH} deep"
     return Malformed(f"the body is nested too deeply; accepted are {accepted}", accepted=accepted)
-
-
-def _refusal(kind: type, complaint: str) -> Problem:
-    """A value of the wrong type cannot be read; one of the right type can, and is not accepted."""
-    detail, field, accepted = explained(kind, complaint)
-    refused: type[Problem] = Malformed
-    if (complaint.startswith("Expected") and ", got " not in complaint) or complaint.startswith("Invalid enum"):
-        refused = Unprocessable
-    return refused(detail, field=field, accepted=accepted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import cast
 
@@ -9,6 +10,9 @@ from turncoat.service import words
 from turncoat.service.errands import Decide, Tell
 from turncoat.service.http.office import Office
 from turncoat.service.http.row import Call
+from turncoat.service.problems import Unprocessable
+
+is_uuid = re.compile(words.UUID).fullmatch
 
 
 async def decide(office: Office, call: Call) -> words.Decided:
@@ -22,7 +26,11 @@ async def decide(office: Office, call: Call) -> words.Decided:
 
 async def reward(office: Office, call: Call) -> words.Receipt:
     """Say how a decision turned out."""
-    done = await office.desk.leave(Tell(call.params["decision_id"], call.body))
+    decision_id = call.params["decision_id"]
+    if not is_uuid(decision_id):
+        accepted = "a UUID in lower case"
+        raise Unprocessable(f"decision_id is {decision_id[:100]!r}; accepted is {accepted}", field="decision_id")
+    done = await office.desk.leave(Tell(decision_id, call.body))
     if isinstance(done, Exception):
         raise done
     return cast("words.Receipt", done)

@@ -1,12 +1,19 @@
-"""What a message's fields accept, in plain words, read from its own schema: so it is never out of date."""
+"""Is a message what its type says? If not, the field is named and what it accepts, read from the message's own schema.
+
+What comes as JSON is checked while it is read; `checked` does the same for a message made in Python.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+from turncoat.service.problems import Malformed, Problem, Unprocessable
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 PLAIN = {"number": "a finite number", "integer": "a whole number", "boolean": "true or false", "null": "null"}
 STEP = re.compile(r"\.([^.\[\]]+)|\[[^\]]*\]")
@@ -23,6 +30,25 @@ SENT = {
 }
 NO_NEWLINE = r"(?!\n)"  # Python's `$` would let one through; said, it would only puzzle
 MOST = 40  # names listed
+
+
+def checked(message: T) -> T:
+    """The same message, if it is what its type says."""
+    kind = type(message)
+    try:
+        return msgspec.convert(msgspec.to_builtins(message), kind)
+    except msgspec.ValidationError as complaint:
+        raise refusal(kind, str(complaint)) from None
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        raise Unprocessable(f"this cannot be written as JSON: {problem}") from problem
+
+
+def refusal(kind: Any, complaint: str) -> Problem:
+    """A value of the wrong type cannot be read; one of the right type can, and is not accepted."""
+    detail, field, accepted = explained(kind, complaint)
+    wrong_value = complaint.startswith("Expected") and ", got " not in complaint
+    refused = Unprocessable if wrong_value or complaint.startswith("Invalid enum") else Malformed
+    return refused(detail, field=field, accepted=accepted)
 
 
 def explained(kind: Any, complaint: str) -> tuple[str, str | None, str | None]:

@@ -1,0 +1,68 @@
+"""The same suite for the engine in this process and for the client of a served one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.service.http.served import make_office, serving
+from turncoat.service import words
+from turncoat.service.client import Client
+from turncoat.service.engine import Engine
+from turncoat.service.store import open_store
+from turncoat.service.surface import Service
+
+
+class HandClock:
+    """Goes only when told to."""
+
+    def __init__(self) -> None:
+        self.time = 1_800_000_000.0
+
+    def now(self) -> float:
+        return self.time
+
+
+class World:
+    """A service, its clock, and what is not part of the surface: to have it apply what waits."""
+
+    def __init__(self, service: Service, clock: HandClock, work: Callable[[], None]) -> None:
+        self.service = service
+        self.clock = clock
+        self.work = work
+        self._numbers = itertools.count(1)
+
+    def name(self) -> str:
+        """A key nobody has used."""
+        return f"e{next(self._numbers)}"
+
+    def opened(self, *arms: str, **settings: Any) -> str:
+        """Open an experiment; its key."""
+        new = words.NewExperiment(key=self.name(), arms=list(arms or ("a", "b", "c")), **settings)
+        return self.service.create(new).key
+
+    def later(self, seconds: float) -> None:
+        """Let time pass, and have everything applied that this makes due."""
+        self.clock.time += seconds
+        self.work()
+
+
+@pytest.fixture(scope="module", params=["engine", "client"])
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder, clock = tmp_path_factory.mktemp("world"), HandClock()
+    if request.param == "engine":
+        store = open_store(str(folder / "turncoat.db"))
+        engine = Engine(store, clock)
+
+        def work() -> None:
+            while engine.work():
+                pass
+
+        yield World(engine, clock, work)
+        store.close()
+    else:
+        with serving(make_office(folder, clock=clock)) as served, Client(served.url) as client:
+            yield World(client, clock, served.work)
