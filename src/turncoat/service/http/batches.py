@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
@@ -103,7 +103,7 @@ def _part(lines: Iterator[words.LogLine]) -> bytes:
     return b"".join(encode(line) + b"\n" for line in islice(lines, LINES_AT_ONCE))
 
 
-async def _from(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+async def _from(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
     """The parts again, with the first one in front; closed whatever happens."""
     try:
         if first:

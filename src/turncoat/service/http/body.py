@@ -96,16 +96,15 @@ class Decoder(Generic[T]):
 def check_depth(value: Any) -> None:
     """Lists and objects may lie inside one another only so far: whoever reads them back has a limit too."""
     level = [value]
-    for _ in range(limits.DEPTH + 1):
+    for _ in range(limits.DEPTH):
         level = [
             inner
             for outer in level
             if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
-        if not level:
-            return
-    raise _too_deep()
+    if any(isinstance(one, dict | list) for one in level):
+        raise _too_deep()
 
 
 def _too_deep() -> Malformed:

@@ -50,7 +50,7 @@ class Endpoint:
             log.exception("a mistake while answering %s %s", self.row.method, self.row.path)
             said = reply.mistake()
         self._meter.count(said.status, perf_counter() - began)
-        await said.send(send)
+        await said.send(send, receive)
         if self._logs:
             seconds = perf_counter() - began
             access.info("", extra={"route": self.row.name, "status": said.status, "ms": round(seconds * 1e3, 3)})

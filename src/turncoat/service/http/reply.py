@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
-from starlette.types import Send
+from starlette.types import Receive, Send
 
 from turncoat.service.problems import NotAllowed, Problem, TooLarge, TooSlow, Unauthorised, Unavailable
 from turncoat.service.words import Answer
@@ -46,7 +47,7 @@ class Reply:
         self.media = media
         self.headers = headers
 
-    async def send(self, send: Send) -> None:
+    async def send(self, send: Send, receive: Receive) -> None:
         """Out with it."""
         kind = _KINDS.get(self.media) or [(b"content-type", self.media), NOSNIFF, NO_STORE]
         length = (b"content-length", b"%d" % len(self.body))
@@ -60,18 +61,30 @@ class Streamed:
 
     __slots__ = ("media", "parts", "status")
 
-    def __init__(self, parts: AsyncIterator[bytes], *, media: bytes = LINES) -> None:
+    def __init__(self, parts: AsyncGenerator[bytes, None], *, media: bytes = LINES) -> None:
         self.status = 200
         self.parts = parts
         self.media = media
 
-    async def send(self, send: Send) -> None:
-        """Part after part. `send` waits while the caller is slow to read, so nothing piles up here."""
+    async def send(self, send: Send, receive: Receive) -> None:
+        """Part after part, until the caller has gone. `send` waits while they are slow, so nothing piles up here."""
         headers = [(b"content-type", self.media), NOSNIFF, NO_STORE]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        async for part in self.parts:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        gone = asyncio.create_task(_gone(receive))  # to a caller who has gone, `send` does nothing and says nothing
+        try:
+            await send({"type": "http.response.start", "status": self.status, "headers": headers})
+            async for part in self.parts:
+                if gone.done():
+                    return
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            gone.cancel()
+            await self.parts.aclose()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def answer(content: Any, status: int = 200, headers: Sequence[Header] = ()) -> Reply:

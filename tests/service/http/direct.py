@@ -1,0 +1,119 @@
+"""Requests straight into the application, exactly as written: no client that tidies up paths or headers on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+
+from turncoat.service.http.app import make_app
+from turncoat.service.http.office import Office
+
+JSON = {"content-type": "application/json"}
+
+
+class Said(NamedTuple):
+    """An answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """Its body, read strictly: NaN would be refused."""
+        return msgspec.json.decode(self.body)
+
+
+class Direct:
+    """An application without a server."""
+
+    def __init__(self, office: Office, runner: asyncio.Runner) -> None:
+        self.office = office
+        self._runner = runner
+        self._app = make_app(office)
+
+    def ask(
+        self,
+        method: str,
+        target: str,
+        body: bytes | Sequence[bytes] = b"",
+        headers: Mapping[str, str] | None = None,
+        host: str | None = "localhost",
+    ) -> Said:
+        """Send a request; `target` is the path as it stands in the request line. Several bodies: chunks."""
+        return self._runner.run(self.asked(method, target, body, headers, host))
+
+    def post(self, target: str, message: Any, **headers: str) -> Said:
+        """Send a message as JSON."""
+        return self.ask("POST", target, msgspec.json.encode(message), {**JSON, **headers})
+
+    def run(self, coroutine: Any) -> Any:
+        """Do something on the event loop."""
+        return self._runner.run(coroutine)
+
+    def work(self) -> None:
+        """Apply all that waits."""
+        while self._runner.run(self.office.desk.run(self.office.engine.work)):
+            pass
+
+    async def asked(
+        self,
+        method: str,
+        target: str,
+        body: bytes | Sequence[bytes] = b"",
+        headers: Mapping[str, str] | None = None,
+        host: str | None = "localhost",
+    ) -> Said:
+        """The same, for use on the event loop."""
+        chunks = [body] if isinstance(body, bytes) else list(body)
+        given = {"host": host, **(headers or {})} if host is not None else dict(headers or {})
+        if isinstance(body, bytes) and body:
+            given.setdefault("content-length", str(len(body)))
+        path, _, query = target.partition("?")
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": method,
+            "path": unquote(path),
+            "raw_path": path.encode("ascii"),
+            "query_string": query.encode("ascii"),
+            "root_path": "",
+            "scheme": "http",
+            "client": ("127.0.0.1", 50000),
+            "server": ("127.0.0.1", 8000),
+            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in given.items()],
+            "state": {},
+        }
+        waiting = [
+            {"type": "http.request", "body": chunk, "more_body": number < len(chunks)}
+            for number, chunk in enumerate(chunks, 1)
+        ]
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return waiting.pop(0) if waiting else await asyncio.Event().wait()  # they stay, and say no more
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self._app(scope, receive, send)
+        start = sent[0]
+        names = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
+        return Said(start["status"], names, b"".join(part.get("body", b"") for part in sent[1:]))
+
+
+@contextmanager
+def direct(office: Office) -> Iterator[Direct]:
+    """The application of this office, opened and closed."""
+    with asyncio.Runner() as runner:
+        asked = Direct(office, runner)
+        runner.run(office.open())
+        try:
+            yield asked
+        finally:
+            runner.run(office.close())
