@@ -3,7 +3,7 @@
 Every kernel of the package is decorated here and nowhere else, for two reasons.
 
 * numba's disk cache looks only at the file of the *calling* function: change a kernel in another file and the
-  old one keeps running. So the cache folder is named by a hash of all the package's sources.
+  old one keeps running. So the cache folder is named by a hash of the package's sources.
 * A folder that cannot be written must mean "no cache", never an import error.
 
 That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
@@ -35,14 +35,17 @@ from numba.extending import intrinsic, overload
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
+WITHOUT_KERNELS = ("cli", "report", "service")  # they show, and serve: a change there leaves kernels as they are
 UNWRAPPED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # numba wraps every function for Python
 UNUSED_SECONDS = 30 * 24 * 3600
 
 
 def source_hash() -> str:
-    """A hash of every source file of the package: the name of its kernel cache."""
+    """A hash of every source file that may hold a kernel or decide a result: the name of the kernel cache."""
     digest = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*.py")):
+        if file.relative_to(PACKAGE).parts[0] in WITHOUT_KERNELS:
+            continue
         digest.update(str(file.relative_to(PACKAGE)).encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

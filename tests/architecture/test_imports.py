@@ -32,7 +32,9 @@ def test_import_turncoat_is_light() -> None:
     assert printed("import turncoat" + AFTER).split() == ["heavy:"]
 
 
-@pytest.mark.parametrize("command", ["", "race", "replay", "regret"])
+@pytest.mark.parametrize(
+    "command", ["", "race", "replay", "regret", "serve", "key add", "log export", "verify", "backup"]
+)
 def test_help_is_light(command: str) -> None:
     said = printed(HELP.replace("*WORDS", f"*{command.split()}") + AFTER)
     assert f"Usage: turncoat {command}" in said

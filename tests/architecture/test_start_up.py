@@ -77,7 +77,7 @@ def test_an_upgrade_that_changes_only_a_kernel_is_seen_at_once(tmp_path: Path, f
     assert len(set(cache.iterdir())) == 2  # one folder for each version, so going back costs nothing
 
 
-def test_the_cache_is_named_by_every_source_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_named_by_every_source_file_with_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_jit, "PACKAGE", tmp_path)
     (tmp_path / "inner").mkdir()
     seen = set()
@@ -88,7 +88,18 @@ def test_the_cache_is_named_by_every_source_file(tmp_path: Path, monkeypatch: py
     seen.add(_jit.source_hash())
     assert len(seen) == 6
     (tmp_path / "note.txt").write_text("no source")
+    (tmp_path / "service").mkdir()
+    (tmp_path / "service" / "d.py").write_text("holds no kernel")
     assert _jit.source_hash() in seen
+
+
+def test_rooms_that_do_not_name_the_cache_hold_no_kernels() -> None:
+    for room in _jit.WITHOUT_KERNELS:
+        files = list((_jit.PACKAGE / room).rglob("*.py"))
+        assert files
+        assert [
+            file.name for file in files if "turncoat._jit" in file.read_text() or "numba.njit" in file.read_text()
+        ] == []
 
 
 def test_without_a_folder_to_write_to_it_still_imports_and_plays(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import click
 from turncoat._version import __version__
 from turncoat.cli import options
 from turncoat.cli.numbers import whole_numbers
+from turncoat.cli.service_commands import backup, key, log, serve, verify
 from turncoat.cli.table_commands import regret, replay
 from turncoat.errors import TurncoatError
 
@@ -171,3 +172,7 @@ def report(folder: Path, to: Path | None, everyone: bool) -> None:
     from turncoat.cli.report import run_report
 
     run_report(folder, to or folder, everyone=everyone)
+
+
+for command in (serve, key, log, verify, backup):
+    turncoat.add_command(command)

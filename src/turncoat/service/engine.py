@@ -123,6 +123,8 @@ class Engine:
     def work(self) -> bool:
         """One pass: learn what waits, close what is due, tidy up now and then. True: there may be more at once."""
         now = self.clock.now()
+        if self.store.shared:
+            self.book.refresh()
         with self.store.reading() as session:
             waiting = session.rows(WAITING)
             if self.store.shared:

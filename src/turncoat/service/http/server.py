@@ -22,6 +22,7 @@ from turncoat.service.http.protocol import GuardedProtocol
 from turncoat.service.http.settings import Settings
 from turncoat.service.keys import KeyRing
 from turncoat.service.store import Store, open_store
+from turncoat.service.warm import warm_up
 
 ENVIRONMENT = "TURNCOAT_SERVE"  # how workers learn their settings
 SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the event loop's to let it run
@@ -30,6 +31,7 @@ SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the 
 def run(settings: Settings) -> None:
     """Serve until told to end (Ctrl+C, or a SIGTERM), then finish what is under way."""
     check(settings)
+    warm_up()  # here, and once: processes that compile the same kernel at once would spoil the cache
     if settings.workers == 1:
         uvicorn.run(app(settings), **_uvicorn(settings))  # type: ignore[arg-type]
         return

@@ -1,0 +1,165 @@
+"""The world of `turncoat serve --demo`: two experiments whose best arm keeps changing, some hours old, and alive.
+
+The past is played into a new database with a clock of its own; then a thread lives in it through HTTP, as any caller
+would: it asks, waits a moment, and says how it went. Some never say.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import random
+import threading
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from turncoat.cli.screen import screen
+from turncoat.service import words
+from turncoat.service.engine import Engine
+from turncoat.service.errands import Decide, Errand, Tell
+from turncoat.service.store import open_store
+
+HOURS = 3.0
+TICK = 4.0  # seconds of the past at a time
+RATE = 12.0  # decisions a second, alive
+
+
+class Game(NamedTuple):
+    """One experiment and how its world goes."""
+
+    new: words.NewExperiment
+    share: float  # of all decisions
+    lasts: float  # seconds until another arm is best, about
+    best: float
+    others: float
+    noise: bool  # rewards between 0 and 1; otherwise 0 or 1
+    missing: float  # share that never say
+
+    def mean(self, arm: int, n_arms: int, at: float) -> float:
+        """What an arm is worth at this moment: one is best for a while, then another."""
+        turn = int(at // self.lasts)
+        return self.best if arm == (turn * 7 + turn // 3) % n_arms else self.others - 0.03 * arm
+
+    def reward(self, arm: int, n_arms: int, at: float, chance: random.Random) -> float:
+        """What is seen of it."""
+        mean = self.mean(arm, n_arms, at)
+        if self.noise:
+            return min(max(chance.gauss(mean, 0.12), 0.0), 1.0)
+        return float(chance.random() < mean)
+
+
+GAMES = (
+    Game(
+        words.NewExperiment(
+            key="checkout-button",
+            arms=["one click", "two steps", "guest first", "with reviews"],
+            reward_window_s=30.0,
+            default_reward=0.0,
+            control=words.Control(arm="two steps", share=0.1),
+        ),
+        share=0.7,
+        lasts=2_400.0,
+        best=0.5,
+        others=0.25,
+        noise=False,
+        missing=0.3,
+    ),
+    Game(
+        words.NewExperiment(
+            key="llm-provider",
+            arms=[words.NamedArm(arm=name, payload={"model": f"{name}-1"}) for name in ("aurora", "boreas", "cirrus")],
+            reward_window_s=60.0,
+            control=words.Control(arm="aurora", share=0.1),
+            floors={"aurora": 0.05, "boreas": 0.05, "cirrus": 0.05},
+        ),
+        share=0.3,
+        lasts=3_300.0,
+        best=0.75,
+        others=0.55,
+        noise=True,
+        missing=0.02,
+    ),
+)
+
+
+class _Then:
+    """A clock that is set."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+
+def past_of_it(database: str) -> None:
+    """Open the experiments and play some hours of the past, unless they are there already."""
+    from rich.progress import track
+
+    store = open_store(database)
+    try:
+        clock = _Then(time.time() - HOURS * 3600.0)
+        engine, chance = Engine(store, clock), random.Random(20)
+        if engine.experiments():
+            return
+        for game in GAMES:
+            engine.create(game.new, actor="demo")
+        waiting: list[tuple[float, int, Tell]] = []
+        tie, end = itertools.count(), time.time()
+        steps = range(int((end - clock.at) / TICK))
+        for _ in track(steps, "three hours of the past", console=screen(stderr=True), transient=True):
+            clock.at += TICK
+            due: list[Errand] = []
+            while waiting and waiting[0][0] <= clock.at:
+                due.append(heapq.heappop(waiting)[2])
+            asked = [(game, Decide(game.new.key, words.Ask())) for game in _some(chance, 4)]
+            answers = engine.serve([*due, *(errand for _, errand in asked)])[len(due) :]
+            for (game, _), decided in zip(asked, answers, strict=True):
+                if isinstance(decided, words.Decided):
+                    for at, tell in _told(game, decided, clock.at, chance):
+                        heapq.heappush(waiting, (at, next(tie), tell))
+            engine.work()
+    finally:
+        store.close()
+
+
+def _some(chance: random.Random, n: int) -> list[Game]:
+    return chance.choices(GAMES, [game.share for game in GAMES], k=n)
+
+
+def _told(game: Game, decided: words.Decided, at: float, chance: random.Random) -> Iterator[tuple[float, Tell]]:
+    """When and how somebody says how it went, if at all."""
+    if chance.random() >= game.missing and decided.decision_id is not None:
+        names = [arm if isinstance(arm, str) else arm.arm for arm in game.new.arms]
+        reward = game.reward(names.index(decided.arm), len(names), at, chance)
+        delay = min(-math.log(1.0 - chance.random()) * 4.0, 40.0)
+        yield at + delay, Tell(decided.decision_id, words.Reward(value=reward))
+
+
+def live_in_it(address: str) -> None:
+    """Start a thread that asks and tells, for as long as this process lives."""
+    threading.Thread(target=_live, args=(address,), name="turncoat-demo", daemon=True).start()
+
+
+def _live(address: str) -> None:
+    from turncoat.service.client import Client
+    from turncoat.service.problems import Problem
+
+    chance = random.Random()
+    waiting: list[tuple[float, int, Tell]] = []
+    tie = itertools.count()
+    with Client(address) as client:
+        while True:
+            time.sleep(1.0 / RATE)
+            try:
+                (game,) = _some(chance, 1)
+                decided = client.decide(game.new.key)
+                for at, tell in _told(game, decided, time.time(), chance):
+                    heapq.heappush(waiting, (at, next(tie), tell))
+                while waiting and waiting[0][0] <= time.time():
+                    tell = heapq.heappop(waiting)[2]
+                    client.reward(tell.decision_id, tell.reward.value)
+            except (Problem, OSError):
+                time.sleep(1.0)  # it is starting, or ending

@@ -1,0 +1,196 @@
+"""Runs the service and what belongs to it: keys, export, verification, backup."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from turncoat.cli.screen import plain_table, screen
+from turncoat.packages import needed
+from turncoat.service.clock import as_datetime
+from turncoat.service.replay import Replayed, broken_audit, replay
+from turncoat.service.store import Store, open_store
+
+ROWS = 50_000  # of a Parquet file, gathered at a time
+
+
+def run_serve(*, demo: bool, **words: Any) -> None:
+    """Serve until told to end."""
+    needed("uvicorn", "turncoat serve", "serve")
+    from turncoat.service.http.server import run
+    from turncoat.service.http.settings import Settings
+
+    if demo:
+        from turncoat.cli.demo import live_in_it, past_of_it
+
+        if words["database"] == "turncoat.db":
+            words["database"] = str(Path(tempfile.mkdtemp(prefix="turncoat-demo-")) / "demo.db")
+        past_of_it(words["database"])
+        live_in_it(f"http://127.0.0.1:{words['port']}")
+    settings = Settings(**words)
+    address = f"http://{settings.host}:{settings.port}"
+    click.echo(f"Turncoat listens on {address}, and keeps everything in {_shown(settings.database)}", err=True)
+    click.echo(f"The dashboard: {address}/    what can be asked: {address}/openapi.json    Ctrl-C ends it", err=True)
+    run(settings)
+
+
+def _shown(database: str) -> str:
+    """An address without its password."""
+    head, at, tail = database.rpartition("@")
+    return f"{head.split('://')[0]}://…@{tail}" if at and "://" in head else database
+
+
+@contextmanager
+def _store(database: str, *, must_exist: bool = True) -> Iterator[Store]:
+    if must_exist and "://" not in database and not Path(database).exists():
+        raise click.ClickException(f"there is no {database}; --database names the file or address of the service")
+    store = open_store(database, beside=True)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def run_key_add(name: str, scopes: list[str], days: float | None, database: str) -> None:
+    """Make a key."""
+    from turncoat.service.keys import NewKey, issue
+
+    now = time.time()
+    expires_at = None if days is None else as_datetime(now) + timedelta(days=days)
+    with _store(database, must_exist=False) as store, store.transaction() as session:
+        issued = issue(session, NewKey(name=name, scopes=scopes, expires_at=expires_at), now)  # type: ignore[arg-type]
+    click.echo(issued.key)
+    click.echo("This is the only time it is shown. Send it as  Authorization: Bearer …", err=True)
+
+
+def run_key_list(database: str) -> None:
+    """Show all keys."""
+    from turncoat.service.keys import listed
+
+    with _store(database) as store, store.reading() as session:
+        keys = listed(session)
+    table = plain_table()
+    for head in ("id", "name", "scopes", "made", "ends", "revoked"):
+        table.add_column(head)
+    for one in keys:
+        moments = [f"{at:%Y-%m-%d %H:%M}" if at else "" for at in (one.created_at, one.expires_at, one.revoked_at)]
+        table.add_row(one.id, one.name, " ".join(one.scopes), *moments)
+    screen().print(table if keys else "There is no key: this machine alone may connect, and needs none.")
+
+
+def run_key_revoke(number: str, database: str) -> None:
+    """End a key."""
+    from turncoat.service.keys import revoke
+
+    with _store(database) as store, store.transaction() as session:
+        revoked = revoke(session, number, time.time())
+    click.echo(f"{revoked.id} ({revoked.name}) is revoked.")
+
+
+def run_export(experiment: str, output: Path | None, database: str) -> None:
+    """Write the log of an experiment."""
+    import msgspec
+
+    from turncoat.service.records import read_log
+
+    with _store(database) as store:
+        lines = read_log(store, experiment)
+        if output is not None and output.suffix == ".parquet":
+            n = _write_parquet(lines, output)
+        else:
+            encoder, n = msgspec.json.Encoder(), 0
+            with output.open("wb") if output else _standard_output() as file:
+                for line in lines:
+                    file.write(encoder.encode(line) + b"\n")
+                    n += 1
+    if output is not None:
+        click.echo(f"{n:,} decisions written to {output}")
+
+
+@contextmanager
+def _standard_output() -> Iterator[Any]:
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+def _write_parquet(lines: Iterator[Any], output: Path) -> int:
+    """Probabilities and context as JSON text: every experiment has other arms."""
+    import msgspec
+
+    polars = needed("polars", "a Parquet file")
+    frames, rows, n = [], [], 0
+    for line in lines:
+        row = {name: getattr(line, name) for name in line.__struct_fields__}
+        row["probabilities"] = msgspec.json.encode(line.probabilities).decode()
+        row["context"] = None if line.context is None else msgspec.json.encode(line.context).decode()
+        rows.append(row)
+        n += 1
+        if len(rows) == ROWS:
+            frames.append(polars.DataFrame(rows, schema=_schema(polars)))
+            rows = []
+    frames.append(polars.DataFrame(rows, schema=_schema(polars)))
+    polars.concat(frames).write_parquet(output)
+    return n
+
+
+def _schema(polars: Any) -> dict[str, Any]:
+    moment = polars.Datetime("us", "UTC")
+    text = ("decision_id", "experiment", "arm", "probabilities", "stream", "reason", "unit", "context", "outcome")
+    schema: dict[str, Any] = dict.fromkeys(text, polars.String)
+    schema |= {"decided_at": moment, "rewarded_at": moment, "propensity": polars.Float64, "reward": polars.Float64}
+    schema |= dict.fromkeys(("state_version", "applied_version", "applied_position"), polars.Int64)
+    return schema
+
+
+def run_verify(experiments: list[str], database: str) -> None:
+    """Rebuild and compare."""
+    from rich.progress import Progress
+
+    console = screen(stderr=True)
+    with _store(database) as store, store.reading() as session:
+        keys = experiments or [row[0] for row in session.rows("SELECT key FROM experiment ORDER BY id")]
+        with Progress(console=console, transient=True) as bars:
+            bar = bars.add_task("replaying")
+            found = []
+            for key in keys:
+                bars.update(bar, description=key, completed=0)
+                found.append(replay(session, key, lambda done, of: bars.update(bar, completed=done, total=of)))
+        broken = broken_audit(session)
+    for one in found:
+        click.echo(_sentence(one))
+    click.echo("audit: whole" if broken is None else f"audit: BROKEN at entry {broken}")
+    good = broken is None and all(one.good for one in found)
+    with _store(database) as store, store.transaction() as session:
+        session.run("DELETE FROM fact WHERE name = 'verified'")
+        session.insert("fact", ("name", "value"), [("verified", f"{time.time()} {'good' if good else 'BAD'}")])
+    if not good:
+        raise click.exceptions.Exit(1)
+
+
+def _sentence(one: Replayed) -> str:
+    size = f"{one.key}: {one.versions:,} versions, {one.learned:,} rewards learned from"
+    if one.identical:
+        return f"{size}: identical, byte for byte"
+    if one.good:
+        return f"{size}: the same to 1e-9 (it was computed on another machine)"
+    when = "" if one.first_difference is None else f", from version {one.first_difference} or a little before"
+    return f"{size}: DIFFERENT from what is stored{when}"
+
+
+def run_backup(path: Path, database: str) -> None:
+    """Copy the database."""
+    start = time.monotonic()
+    with _store(database) as store:
+        store.backup(path)
+        with store.transaction() as session:
+            session.run("DELETE FROM fact WHERE name = 'backup'")
+            session.insert("fact", ("name", "value"), [("backup", f"{time.time()} {path.name}")])
+    click.echo(f"{path}: {path.stat().st_size:,} bytes in {time.monotonic() - start:.1f} s")
