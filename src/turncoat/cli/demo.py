@@ -21,9 +21,10 @@ from turncoat.service.engine import Engine
 from turncoat.service.errands import Decide, Errand, Tell
 from turncoat.service.store import open_store
 
-HOURS = 3.0
-TICK = 4.0  # seconds of the past at a time
+HOURS = 2.0
+TICK = 15.0  # seconds of the past at a time
 RATE = 12.0  # decisions a second, alive
+HURRY = 30.0  # alive, the world changes so many times as fast: nobody waits for an hour
 
 
 class Game(NamedTuple):
@@ -109,17 +110,17 @@ def past_of_it(database: str) -> None:
         waiting: list[tuple[float, int, Tell]] = []
         tie, end = itertools.count(), time.time()
         steps = range(int((end - clock.at) / TICK))
-        for _ in track(steps, "three hours of the past", console=screen(stderr=True), transient=True):
+        for _ in track(steps, "two hours of the past", console=screen(stderr=True), transient=True):
             clock.at += TICK
             due: list[Errand] = []
             while waiting and waiting[0][0] <= clock.at:
                 due.append(heapq.heappop(waiting)[2])
-            asked = [(game, Decide(game.new.key, words.Ask())) for game in _some(chance, 4)]
+            asked = [(game, Decide(game.new.key, words.Ask())) for game in _some(chance, 12)]
             answers = engine.serve([*due, *(errand for _, errand in asked)])[len(due) :]
             for (game, _), decided in zip(asked, answers, strict=True):
                 if isinstance(decided, words.Decided):
-                    for at, tell in _told(game, decided, clock.at, chance):
-                        heapq.heappush(waiting, (at, next(tie), tell))
+                    for delay, tell in _told(game, decided, clock.at, chance):
+                        heapq.heappush(waiting, (clock.at + delay, next(tie), tell))
             engine.work()
     finally:
         store.close()
@@ -130,12 +131,11 @@ def _some(chance: random.Random, n: int) -> list[Game]:
 
 
 def _told(game: Game, decided: words.Decided, at: float, chance: random.Random) -> Iterator[tuple[float, Tell]]:
-    """When and how somebody says how it went, if at all."""
+    """After how many seconds, and how, somebody says how it went, if at all."""
     if chance.random() >= game.missing and decided.decision_id is not None:
         names = [arm if isinstance(arm, str) else arm.arm for arm in game.new.arms]
         reward = game.reward(names.index(decided.arm), len(names), at, chance)
-        delay = min(-math.log(1.0 - chance.random()) * 4.0, 40.0)
-        yield at + delay, Tell(decided.decision_id, words.Reward(value=reward))
+        yield min(-math.log(1.0 - chance.random()) * 4.0, 40.0), Tell(decided.decision_id, words.Reward(value=reward))
 
 
 def live_in_it(address: str) -> None:
@@ -149,15 +149,16 @@ def _live(address: str) -> None:
 
     chance = random.Random()
     waiting: list[tuple[float, int, Tell]] = []
-    tie = itertools.count()
+    tie, start = itertools.count(), time.time()
     with Client(address) as client:
         while True:
             time.sleep(1.0 / RATE)
             try:
                 (game,) = _some(chance, 1)
                 decided = client.decide(game.new.key)
-                for at, tell in _told(game, decided, time.time(), chance):
-                    heapq.heappush(waiting, (at, next(tie), tell))
+                now = time.time()
+                for delay, tell in _told(game, decided, start + HURRY * (now - start), chance):
+                    heapq.heappush(waiting, (now + delay, next(tie), tell))
                 while waiting and waiting[0][0] <= time.time():
                     tell = heapq.heappop(waiting)[2]
                     client.reward(tell.decision_id, tell.reward.value)

@@ -1,0 +1,130 @@
+"""Keys, export, verification and backup, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.typed import refusal, run
+from turncoat.service import words
+from turncoat.service.engine import Engine
+from turncoat.service.store import open_store
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Two experiments with a little history, an arm added and one retired."""
+    path = tmp_path / "some.db"
+    store = open_store(str(path))
+    engine = Engine(store)
+    engine.create(words.NewExperiment(key="first", arms=["red", "green"], control=words.Control(arm="red", share=0.2)))
+    engine.create(words.NewExperiment(key="second", arms=["a", "b", "c"]))
+    for i in range(40):
+        for key in ("first", "second"):
+            decided = engine.decide(
+                key, context={"i": i}, allowed_arms=["a", "b"] if key == "second" and i % 3 else None
+            )
+            if i % 4:
+                assert decided.decision_id
+                engine.reward(decided.decision_id, (i % 3) / 2)
+        if i == 20:
+            engine.add_arm("second", words.NewArm(arm="d"))
+        if i == 30:
+            engine.change_arm("second", "b", words.ArmChange(state="retired"))
+        engine.work()
+    store.close()
+    return path
+
+
+def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(tmp_path: Path) -> None:
+    database = tmp_path / "new.db"
+    made = run("key", "add", "shop", "--scope", "decide", "--days", "2", "--database", database)
+    assert made.exit_code == 0, made.output
+    key = made.stdout.strip()
+    prefix, number, secret = key.split("_", 2)
+    assert prefix == "tk" and len(secret) >= 40
+    listed = run("key", "list", "--database", database, columns=200).stdout
+    assert number in listed and "shop" in listed and "decide" in listed and secret not in listed
+    assert f"{number} (shop) is revoked" in run("key", "revoke", number, "--database", database).stdout
+    assert "there is no key of id 'nobody'" in refusal("key", "revoke", "nobody", "--database", database)
+
+
+def test_commands_that_look_want_a_database_that_is_there(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.db"
+    for command in (("verify",), ("key", "list"), ("log", "export", "x"), ("backup", tmp_path / "b.db")):
+        assert "there is no" in refusal(*command, "--database", missing)
+    assert not missing.exists()
+
+
+def test_the_log_comes_out_the_same_as_lines_and_as_parquet(database: Path, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in run("log", "export", "second", "--database", database).stdout.splitlines()]
+    assert len(lines) == 40
+    assert [line["decision_id"] for line in lines] == sorted(line["decision_id"] for line in lines)
+    for line in lines:
+        assert line["propensity"] == line["probabilities"][line["arm"]]
+        assert abs(sum(line["probabilities"].values()) - 1.0) < 1e-12
+        assert (line["reward"] is None) == (line["outcome"] == "open") == (line["context"]["i"] % 4 == 0)
+    said = run("log", "export", "second", "-o", tmp_path / "x.parquet", "--database", database).stdout
+    assert "40 decisions written" in said
+    frame = pl.read_parquet(tmp_path / "x.parquet")
+    for row, line in zip(frame.iter_rows(named=True), lines, strict=True):
+        assert json.loads(row["probabilities"]) == line["probabilities"]
+        for name in ("decision_id", "arm", "propensity", "reward", "applied_version", "applied_position", "outcome"):
+            assert row[name] == line[name]
+
+
+def test_unknown_experiments_are_named(database: Path) -> None:
+    assert "there is no experiment 'third'" in refusal("log", "export", "third", "--database", database)
+
+
+def test_verification_finds_what_is_stored_to_be_what_the_log_says(database: Path) -> None:
+    done = run("verify", "--database", database)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("identical, byte for byte") == 2 and "audit: whole" in done.stdout
+
+
+OTHER_REWARD = "UPDATE decision SET reward = 1 - reward WHERE id = (SELECT MIN(id) FROM decision WHERE reward <> 0.5)"
+SWAPPED = "UPDATE decision SET applied_version = 8 - applied_version WHERE applied_version IN (3, 5)"
+TAMPERED = {
+    "a reward": (OTHER_REWARD, "DIFFERENT"),
+    "a propensity": ("UPDATE decision SET propensity = propensity / 2 WHERE applied_version = 5", "DIFFERENT"),
+    "an order": (SWAPPED, "DIFFERENT"),
+    "a row taken out": ("DELETE FROM decision WHERE applied_version = 7", "DIFFERENT"),
+    "the audit": ("UPDATE audit SET actor = 'nobody' WHERE seq = 2", "BROKEN at entry 2"),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_verification_finds(what: str, database: Path) -> None:
+    statement, said = TAMPERED[what]
+    with sqlite3.connect(database) as connection:
+        assert connection.execute(statement).rowcount >= 1
+    connection.close()
+    done = run("verify", "--database", database)
+    assert done.exit_code == 1 and said in done.stdout
+
+
+def test_a_backup_is_a_whole_database_and_writes_over_nothing(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    assert run("backup", copy, "--database", database).exit_code == 0
+    assert run("verify", "--database", copy).exit_code == 0
+    exported = [run("log", "export", "first", "--database", one).stdout for one in (database, copy)]
+    assert exported[0] == exported[1] != ""
+    assert "exists already" in refusal("backup", copy, "--database", database)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("--host", "0.0.0.0"), "there is no key yet"),
+        (("--workers", "2"), "one process has to itself"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_before_anything_starts(
+    typed: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    assert said in run("serve", "--port", "0", "--database", tmp_path / "t.db", *typed).output

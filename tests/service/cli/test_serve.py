@@ -1,0 +1,69 @@
+"""`turncoat serve` as a user starts it, and the lines that README and docs print, as they are printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.service.cli.running import running
+
+ROOT = Path(__file__).parents[3]
+BLOCK = re.compile(r"^at=.*?(?=```)", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/service.md"])
+def test_the_three_curl_lines_work_as_printed(page: str, tmp_path: Path) -> None:
+    found = BLOCK.search((ROOT / page).read_text(encoding="utf-8"))
+    assert found
+    with running("--database", str(tmp_path / "t.db"), log=tmp_path / "log") as (address, process):
+        lines = found[0].replace("http://127.0.0.1:8000", address)
+        ran = subprocess.run(["sh", "-e", "-c", lines], capture_output=True, text=True, timeout=60, check=False)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        opened, receipt = re.findall(r"\{.*?\}(?=\{\"|$)", ran.stdout)
+        assert json.loads(receipt)["status"] == "accepted"
+        assert [arm["arm"] for arm in json.loads(opened)["arms"]] == ["red", "green", "blue"]
+    assert (
+        process.returncode in (0, -signal.SIGTERM) and "Application shutdown complete" in (tmp_path / "log").read_text()
+    )
+    verified = subprocess.run(
+        [sys.executable, "-m", "turncoat", "verify", "--database", str(tmp_path / "t.db")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "button" in verified.stdout and "1 rewards learned from: identical" in verified.stdout
+
+
+def test_the_python_of_the_docs_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    code = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(code) == 1
+    with running("--database", str(tmp_path / "t.db"), log=tmp_path / "log") as (address, _):
+        ran = subprocess.run(
+            [sys.executable, "-c", code[0].replace("http://127.0.0.1:8000", address)],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_the_demo_lives(tmp_path: Path) -> None:
+    def decisions(address: str) -> float:
+        with urllib.request.urlopen(f"{address}/metrics", timeout=10) as answer:
+            found = re.findall(
+                r'^turncoat_requests_total{route="decide",status="201"} (\S+)', answer.read().decode(), re.M
+            )
+        return float(found[0]) if found else 0.0
+
+    with running("--demo", "--database", str(tmp_path / "demo.db"), log=tmp_path / "log") as (address, _):
+        with urllib.request.urlopen(f"{address}/v1/experiments/checkout-button/switches", timeout=10) as answer:
+            assert len(json.loads(answer.read())) >= 1  # it has a past
+        end = time.monotonic() + 20
+        while decisions(address) < 5 and time.monotonic() < end:
+            time.sleep(0.2)
+        assert decisions(address) >= 5
