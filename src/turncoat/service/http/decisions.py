@@ -9,18 +9,21 @@ from typing import cast
 from turncoat.service import words
 from turncoat.service.errands import Decide, Tell
 from turncoat.service.http.office import Office
+from turncoat.service.http.reply import Reply, answer
 from turncoat.service.http.row import Call
 from turncoat.service.problems import Unprocessable
 
 is_uuid = re.compile(words.UUID).fullmatch
 
 
-async def decide(office: Office, call: Call) -> words.Decided:
+async def decide(office: Office, call: Call) -> words.Decided | Reply:
     """Draw an arm, and record how probable it was."""
     key = call.header("Idempotency-Key") if b"idempotency-key" in call.headers else None
     done = await office.desk.leave(Decide(call.params["key"], call.body, key))
     if isinstance(done, Exception):
         raise done
+    if done.reason == "stale":
+        return answer(done, 200)  # nothing was created
     return cast("words.Decided", done)
 
 

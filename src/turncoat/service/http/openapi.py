@@ -58,7 +58,7 @@ def _operation(row: Row, of: dict[str, Any]) -> dict[str, Any]:
         "tags": [row.group],
         "parameters": _parameters(row),
         "responses": {
-            str(row.status): _response(row, of),
+            **{str(status): _response(row, of) for status in (row.other_status, row.status) if status},
             "default": {"description": "refused", "content": {PROBLEM.decode(): {"schema": of[repr(ProblemBody)]}}},
         },
     }

@@ -73,6 +73,7 @@ class Row:
     each: Any = None
     gives: Any = None
     status: int = 200
+    other_status: int | None = None  # when there is an answer and nothing was created
     limit: int = limits.BODY
     headers: tuple[str, ...] = ()
     query: tuple[str, ...] = ()

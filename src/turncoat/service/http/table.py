@@ -21,6 +21,7 @@ HOT = (
         takes=words.Ask,
         gives=words.Decided,
         status=201,
+        other_status=200,
         headers=("Idempotency-Key",),
         group="decisions",
     ),

@@ -1,0 +1,181 @@
+"""The service as a process: what it refuses to be, how it ends, what it writes down."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import pytest
+
+from tests.service.http.process import CODE, running
+from tests.service.http.served import Served
+from turncoat.errors import OptionError
+from turncoat.service import keys
+from turncoat.service.client import Client
+from turncoat.service.engine import Engine
+from turncoat.service.http import server
+from turncoat.service.http.settings import Settings
+from turncoat.service.keys import SCOPES, NewKey, Scope
+from turncoat.service.problems import Problem, Unauthorised, Unavailable
+from turncoat.service.store import Session, open_store
+from turncoat.service.words import NewExperiment
+
+T = TypeVar("T")
+
+
+def with_key(path: Path, *scopes: Scope) -> str:
+    """A key in a fresh store."""
+    store = open_store(str(path))
+    with store.transaction() as session:
+        made = keys.issue(session, NewKey(name="first", scopes=list(scopes or SCOPES)), time.time())
+    store.close()
+    return made.key
+
+
+def test_several_workers_need_postgresql() -> None:
+    with pytest.raises(OptionError, match=r"workers is 2 .*SQLite.*accepted is workers=1, or a PostgreSQL address"):
+        server.run(Settings(workers=2))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "example.org"])
+def test_nobody_else_may_connect_while_there_is_no_key(tmp_path: Path, host: str) -> None:
+    settings = Settings(host=host, database=str(tmp_path / "turncoat.db"))
+    with pytest.raises(OptionError, match=f"host is {host!r}, .* there is no key yet"):
+        server.app(settings)
+    with_key(tmp_path / "turncoat.db")  # the store was let go of
+    store = open_store(settings.database)
+    server.check_bind(settings, store)
+    store.close()
+
+
+def test_refused_from_the_shell_it_ends_at_once(tmp_path: Path) -> None:
+    settings = Settings(host="0.0.0.0", database=str(tmp_path / "turncoat.db"))
+    command = [sys.executable, "-c", CODE, msgspec.json.encode(settings).decode()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "there is no key yet" in done.stderr
+
+
+def test_told_to_end_it_finishes_what_is_under_way(tmp_path: Path) -> None:
+    """Eight callers decide and reward as fast as they can; what they were told is there afterwards, and applied."""
+    made: list[str] = []
+    told: list[str] = []
+    odd: list[Problem] = []
+
+    def call(url: str) -> None:
+        with Client(url) as client:
+            try:
+                while True:
+                    one = client.decide("e").decision_id
+                    assert one is not None
+                    made.append(one)
+                    assert client.reward(one, 1.0).status == "accepted"
+                    told.append(one)
+            except Unavailable:
+                return
+            except Problem as problem:
+                odd.append(problem)
+
+    with running(tmp_path) as process:
+        with Client(process.url) as client:
+            client.create(NewExperiment(key="e", arms=["a", "b"]))
+        callers = [threading.Thread(target=call, args=(process.url,)) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        time.sleep(1.0)
+        began = time.monotonic()
+        process.end()
+        assert time.monotonic() - began < 8.0
+        for caller in callers:
+            caller.join(30.0)
+    assert not odd and len(told) > 50
+    store = open_store(str(tmp_path / "turncoat.db"))
+    records = {line.decision_id: line for line in Engine(store).log("e")}
+    with store.reading() as session:
+        assert session.rows("SELECT COUNT(*) FROM inbox") == [(0,)]
+    store.close()
+    assert set(made) <= set(records)
+    assert all(records[one].outcome == "rewarded" for one in told)
+
+
+def test_what_it_writes_down_is_json_without_secrets(tmp_path: Path) -> None:
+    key = with_key(tmp_path / "turncoat.db")
+    secret = key.split("_", 2)[2]
+    with running(tmp_path, access_log=True, log_level="debug") as process:
+        with Client(process.url, key=key) as client:
+            client.create(NewExperiment(key="e", arms=["a", "b"]))
+            client.decide("e", unit_id="very private", context={"name": "very private"})
+        with Client(process.url, key="tk_wrong_very-private") as client, pytest.raises(Unauthorised):
+            client.decide("e")
+        with process.connect() as connection:
+            connection.sendall(b"GET /very-private?key=%b HTTP/1.1\r\nHost: x\r\n\r\n" % key.encode())
+            connection.recv(4096)
+            connection.sendall(b"very private nonsense\r\n\r\n")
+            connection.recv(4096)
+        process.end()
+        text = process.log()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert all({"at", "level", "logger"} <= set(line) for line in lines)
+    routes = [(line["route"], line["status"]) for line in lines if line["logger"] == "turncoat.access"]
+    assert ("create_experiment", 201) in routes and ("decide", 201) in routes and ("decide", 401) in routes
+    assert all(line["ms"] >= 0.0 for line in lines if line["logger"] == "turncoat.access")
+    assert secret not in text and key not in text
+    assert not re.search("very.private", text)
+
+
+def test_by_default_requests_are_not_written_down(tmp_path: Path) -> None:
+    with running(tmp_path) as process:
+        with Client(process.url) as client:
+            client.experiments()
+        process.end()
+        assert "list_experiments" not in process.log()
+
+
+def test_a_revoked_key_is_good_for_nothing_within_a_second(served: Served) -> None:
+    """Made and revoked in the store, as by another worker: nobody tells this one."""
+    office = served.office
+
+    def in_store(do: Callable[[Session], T]) -> T:
+        def done() -> T:
+            with office.store.transaction() as session:
+                return do(session)
+
+        return served.run(lambda: office.desk.run(done))
+
+    def seconds_until(wanted: int, key: str) -> float:
+        began = time.monotonic()
+        request = urllib.request.Request(f"{served.url}/v1/experiments", headers={"Authorization": f"Bearer {key}"})
+        while time.monotonic() - began < 10.0:
+            try:
+                with urllib.request.urlopen(request) as answer:
+                    status = answer.status
+            except urllib.error.HTTPError as refused:
+                status = refused.code
+                refused.close()
+            if status == wanted:
+                break
+        return time.monotonic() - began
+
+    made = in_store(lambda session: keys.issue(session, NewKey(name="n", scopes=["read"]), time.time()))
+    assert seconds_until(401, "tk_x_y") < 1.0  # now everyone needs one
+    assert seconds_until(200, made.key) < 1.0
+    in_store(lambda session: keys.revoke(session, made.id, time.time()))
+    assert seconds_until(401, made.key) < 1.0
+
+
+def test_the_file_belongs_to_one_service(tmp_path: Path) -> None:
+    with running(tmp_path) as process:
+        command = [sys.executable, "-c", CODE, msgspec.json.encode(process.settings).decode()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 1 and "in use by another process" in done.stderr
+        with Client(process.url) as client:
+            assert client.experiments() == []
