@@ -5,7 +5,8 @@ w = 1 / propensity. Three widths: fine ones are kept for hours, the coarse ones 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import add
 from typing import NamedTuple
 
 from turncoat.service.store.interface import Row
@@ -28,16 +29,23 @@ class Closed(NamedTuple):
 
 
 def bucket_rows(experiment: int, closed: Iterable[Closed]) -> list[Row]:
-    """What to add to which bucket, in the order of their keys."""
-    sums: dict[Row, list[float]] = {}
+    """What to add to which bucket, in the order of their keys. Each width is a multiple of the one before."""
+    sums: dict[tuple[int, str, str], list[float]] = {}
+    finest = min(WIDTHS)
     for one in closed:
-        added = terms(one)
-        for width in WIDTHS:
-            key = (experiment, width, int(one.decided_at // width) * width, one.arm, one.stream)
-            held = sums.setdefault(key, [0.0] * len(SUMS))
-            for i, term in enumerate(added):
-                held[i] += term
-    return [(*key, *map(int, held[:4]), *held[4:]) for key, held in sorted(sums.items())]
+        _add(sums, (int(one.decided_at // finest) * finest, one.arm, one.stream), terms(one))
+    rows: list[Row] = []
+    for width in WIDTHS:
+        wide: dict[tuple[int, str, str], list[float]] = {}
+        for (start, arm, stream), held in sums.items():
+            _add(wide, (start // width * width, arm, stream), held)
+        rows += [(experiment, width, *key, *map(int, held[:4]), *held[4:]) for key, held in sorted(wide.items())]
+    return rows
+
+
+def _add(sums: dict[tuple[int, str, str], list[float]], key: tuple[int, str, str], more: Sequence[float]) -> None:
+    held = sums.get(key)
+    sums[key] = list(more) if held is None else list(map(add, held, more))
 
 
 def terms(one: Closed) -> tuple[float, ...]:

@@ -19,24 +19,23 @@ class Chance(Protocol):
 
 
 class SystemChance:
-    """Good generators, started from the operating system's randomness, again in every process."""
+    """A good generator, started from the operating system's randomness, again in every process."""
 
     def __init__(self) -> None:
         self._random = random.Random(os.urandom(32))
-        self._process = os.getpid()
+        os.register_at_fork(after_in_child=self._start_again)
 
-    def _own(self) -> random.Random:
-        if os.getpid() != self._process:  # a fork must not repeat its parent's draws
-            self.__init__()  # type: ignore[misc]
-        return self._random
+    def _start_again(self) -> None:
+        """A fork must not repeat its parent's draws."""
+        self._random.seed(os.urandom(32))
 
     def uniform(self) -> float:
         """In [0, 1)."""
-        return self._own().random()
+        return self._random.random()
 
     def bits(self, n: int) -> int:
         """A whole number of n random bits."""
-        return self._own().getrandbits(n)
+        return self._random.getrandbits(n)
 
 
 class SeededChance:
