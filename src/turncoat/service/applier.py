@@ -20,10 +20,10 @@ from turncoat.service.buckets import KEYS, SUMS, Closed, bucket_rows
 from turncoat.service.clock import Clock
 from turncoat.service.snapshot import Learner, Snapshot, served_by, to_json
 from turncoat.service.store.interface import Raced, Row, Session, Store
-from turncoat.service.telling import INBOX, PART, REFUSED
+from turncoat.service.tables import INBOX, REFUSED
+from turncoat.service.telling import HOLD
 
 MOST = 1000  # decisions closed in a pass
-GRACE = 1.0  # seconds for which rewards that are collected may still be on their way when the window ends
 
 DUE = """
     SELECT d.id FROM decision d
@@ -79,10 +79,10 @@ def apply(store: Store, book: Book, clock: Clock, snapshot: Snapshot) -> int:
                 return 0
             if version != snapshot.version:
                 snapshot = read_present(session, snapshot.key)
-            passing = _Pass(session, book, snapshot, clock.now())
+            passing = _Pass(session, book, snapshot, clock.now(), shared=store.shared)
             taken, after, learner = passing.run()
     except BaseException:
-        book.forget_learner(snapshot.id)
+        book.doubt(snapshot.id)
         raise
     book.publish(after, learner)
     return taken
@@ -91,11 +91,11 @@ def apply(store: Store, book: Book, clock: Clock, snapshot: Snapshot) -> int:
 class _Pass:
     """One transaction."""
 
-    def __init__(self, session: Session, book: Book, snapshot: Snapshot, now: float) -> None:
+    def __init__(self, session: Session, book: Book, snapshot: Snapshot, now: float, *, shared: bool) -> None:
         self._session, self._book, self._before, self._now = session, book, snapshot, now
+        self._shared = shared
         self._rule = snapshot.config.reward
         self._refused: list[Row] = []
-        self._moved: list[Row] = []
         self._closed: list[Closed] = []
 
     def run(self) -> tuple[int, Snapshot, Learner | None]:
@@ -110,20 +110,16 @@ class _Pass:
         n_learned = self._learn(learner, good)
         if self._refused:
             self._session.insert("refused", REFUSED, self._refused)
-        if self._moved:
-            self._session.insert_new("part", PART, self._moved, key=2)
         after = self._close(learner, good, n_learned) if good else self._before
         self._session.run(TAKEN, ids=[one.decision_id for one in waiting])
         return len(waiting), after, learner
 
     def _end_windows(self) -> None:
         """What is due joins the inbox, unless a real reward is there first."""
-        collects = self._rule.aggregation != "first"
-        due = self._now - GRACE if collects else self._now
-        ids = [row[0] for row in self._session.rows(DUE, experiment=self._before.id, now=due, limit=MOST)]
+        ids = [row[0] for row in self._session.rows(DUE, experiment=self._before.id, now=self._now, limit=MOST)]
         if not ids:
             return
-        collected = self._collected(ids) if collects else {}
+        collected = self._collected(ids) if self._rule.aggregation != "first" else {}
         default = self._before.config.default_reward
         rows: list[Row] = [
             (one, self._before.id, collected[one], self._now, None, "collected")
@@ -135,6 +131,8 @@ class _Pass:
 
     def _collected(self, ids: Sequence[str]) -> dict[str, float]:
         """The rewards of each made into one. One outside the range does not count, and is kept apart."""
+        if self._shared:
+            self._session.run(HOLD, ids=ids)  # whoever is adding to one is done after this, or comes too late
         values: dict[str, list[float]] = {}
         for decision, value in self._session.rows(PARTS, ids=ids):
             values.setdefault(decision, []).append(value)
@@ -149,19 +147,8 @@ class _Pass:
         return self._rule.min <= value <= self._rule.max
 
     def _is_good(self, one: Waiting) -> bool:
-        """Whether it closes its decision. What waited for its decision is checked only now that it is there."""
-        if one.applied_version is not None:
-            return self._refuse(one, "late")
-        if one.source != "real":
-            return True
-        if self._rule.aggregation != "first":
-            self._moved.append((one.decision_id, "", one.value, one.received_at, one.observed_at))
-            return False
-        return (
-            self._fits(one.value)
-            if one.value is not None and self._fits(one.value)
-            else self._refuse(one, "out_of_range")
-        )
+        """Whether it closes its decision: nothing has before."""
+        return one.applied_version is None or self._refuse(one, "late")
 
     def _refuse(self, one: Waiting, status: str) -> bool:
         self._refused.append((one.decision_id, self._before.id, None, one.value, one.received_at, status))

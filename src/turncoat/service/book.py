@@ -36,9 +36,11 @@ class Book:
         self._by_key: dict[str, Snapshot] = {}
         self._by_id: dict[int, Snapshot] = {}
         self._learners: dict[int, tuple[int, Learner]] = {}
+        self.in_doubt = False  # whether a change may have been recorded that is not here
 
     def __iter__(self) -> Iterator[Snapshot]:
-        return iter(list(self._by_key.values()))
+        """In the order in which they were opened."""
+        return iter([self._by_id[number] for number in sorted(self._by_id)])
 
     def get(self, key: str) -> Snapshot:
         """The snapshot of an experiment."""
@@ -66,6 +68,7 @@ class Book:
         new = [number for number, version in session.rows(NUMBERS) if known.get(number) != version]
         for head in session.rows(HEADS + " WHERE e.id IN :ids ORDER BY e.id", ids=new) if new else []:
             self.publish(read_snapshot(session, head))
+        self.in_doubt = False
 
     def publish(self, snapshot: Snapshot, learner: Learner | None = None) -> None:
         """From now on decisions are drawn from this one."""
@@ -73,9 +76,10 @@ class Book:
         if learner is not None:
             self._learners[snapshot.id] = snapshot.learner_version, learner
 
-    def forget_learner(self, experiment: int) -> None:
-        """Its learner may have gone ahead of what is stored: read it again when it is next needed."""
+    def doubt(self, experiment: int) -> None:
+        """A change of it has failed, or its end is not known: read it again before it is next needed."""
         self._learners.pop(experiment, None)
+        self.in_doubt = True
 
     def learner(self, snapshot: Snapshot) -> Learner:
         """The learner as it was at this snapshot. Raises Raced if other processes have gone on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,7 +13,8 @@ from turncoat.service import words
 from turncoat.service.problems import Unprocessable
 from turncoat.service.snapshot import ArmRow, Config
 
-LARGEST_JSON = 16_384  # bytes of a payload
+UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+LARGEST_JSON = 16_384  # bytes of a payload or a context
 LARGEST_REWARD = 1e100  # sums of its square, weighted, stay finite
 
 
@@ -83,7 +85,7 @@ def named_arms(new: words.NewExperiment) -> list[ArmRow]:
             "active",
             new.floors.get(one.arm, 0.0),
             new.caps.get(one.arm, 1.0),
-            checked_json("payload", one.payload),
+            checked_payload(one.payload),
         )
         for position, one in enumerate(named)
     ]
@@ -95,15 +97,30 @@ def check_name(name: str, which: str) -> None:
         raise Unprocessable(f"{which} has {name[:120]!r}; accepted are 1 to 100 printable characters", field=which)
 
 
-def checked_json(which: str, thing: Any) -> Any:
-    """Something of the caller's that is kept as it is, if JSON can hold it and it is not too long."""
+def checked_json(which: str, thing: Any) -> str:
+    """Something of the caller's that is kept as it is, as text: if JSON can hold it and it is not too long."""
     try:
         text = msgspec.json.encode(thing)
     except (TypeError, ValueError, RecursionError, UnicodeEncodeError) as problem:
         raise Unprocessable(f"{which} cannot be written as JSON: {problem}", field=which) from problem
     if len(text) > LARGEST_JSON:
         raise Unprocessable(f"{which} has {len(text)} bytes as JSON; accepted are {LARGEST_JSON}", field=which)
-    return thing
+    return text.decode()
+
+
+def checked_payload(payload: Any) -> Any:
+    """A payload as it comes back from the store, so that the first caller gets what all later ones get."""
+    return msgspec.json.decode(checked_json("payload", payload))
+
+
+def check_id(decision_id: str) -> None:
+    """Decisions are known by UUIDs, written in one way."""
+    if not isinstance(decision_id, str) or not UUID.fullmatch(decision_id):
+        raise Unprocessable(
+            f"decision_id is {str(decision_id)[:50]!r}; accepted is a UUID in lower case, "
+            "as in 0192d3a4-5b6c-7d8e-9f01-23456789abcd",
+            field="decision_id",
+        )
 
 
 def _check_known(which: str, shares: Mapping[str, float], names: list[str]) -> None:
@@ -113,8 +130,16 @@ def _check_known(which: str, shares: Mapping[str, float], names: list[str]) -> N
         _share(which, share)
 
 
+def is_finite(value: Any) -> bool:
+    """Is it a number that a float can hold?"""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
 def _finite(which: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite(value):
         raise Unprocessable(f"{which} is {value!r}; accepted are finite numbers", field=which)
     return value
 

@@ -12,11 +12,12 @@ import msgspec
 from turncoat.service import words
 from turncoat.service.book import Book
 from turncoat.service.chance import Chance, new_id, place_of, unit_hash
+from turncoat.service.checks import check_id, checked_json
 from turncoat.service.clock import as_datetime
 from turncoat.service.errands import Decide, Done
-from turncoat.service.problems import Conflicting, Problem, Unprocessable
-from turncoat.service.snapshot import Snapshot, to_json
-from turncoat.service.store.interface import Row
+from turncoat.service.problems import Conflicting, Problem, Unavailable, Unprocessable
+from turncoat.service.snapshot import Snapshot
+from turncoat.service.store.interface import Row, StoreError
 
 LONGEST_KEY = 255
 COLUMNS = (
@@ -38,28 +39,46 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Draft:
-    """A decision on its way. `row` is as in COLUMNS."""
+    """A decision on its way, with the row to be written as in COLUMNS; or why there cannot be one now."""
 
     errand: Decide
     experiment: int
-    probabilities: dict[str, float]
     unit: str | None
-    answer: words.Decided
-    row: Row
     body_hash: str | None
+    answer: words.Decided | Problem
+    row: Row = ()
 
 
 def draft(book: Book, now: float, chance: Chance, errand: Decide) -> Draft:
-    """Draw an arm for somebody."""
+    """Draw an arm for somebody. What is refused may yet have been granted before, to the same idempotency key."""
     ask, snapshot = errand.ask, book.get(errand.key)
+    _check_key(errand.idempotency_key)
+    body_hash = None if errand.idempotency_key is None else _hash(ask)
+    unit = None if ask.unit_id is None else unit_hash(snapshot.salt, ask.unit_id)
+    try:
+        answer, row = _drawn(book, snapshot, now, chance, ask, unit)
+    except Problem as problem:
+        return Draft(errand, snapshot.id, unit, body_hash, problem)
+    return Draft(errand, snapshot.id, unit, body_hash, answer, row)
+
+
+def _check(snapshot: Snapshot, ask: words.Ask) -> str | None:
+    """Can it be granted? Its context, as text."""
     if snapshot.state != "running":
-        raise Conflicting(f"{errand.key!r} is stopped; decisions are made while it is running")
+        raise Conflicting(f"{snapshot.key!r} is stopped; decisions are made while it is running")
     if ask.sticky and ask.unit_id is None:
         raise Unprocessable("sticky is true and there is no unit_id; accepted is sticky with a unit_id", field="sticky")
     if ask.allowed_arms is not None:
         snapshot.check_named(ask.allowed_arms)
-    _check_key(errand.idempotency_key)
-    unit = None if ask.unit_id is None else unit_hash(snapshot.salt, ask.unit_id)
+    if ask.decision_id is not None:
+        check_id(ask.decision_id)
+    return None if ask.context is None else checked_json("context", ask.context)
+
+
+def _drawn(
+    book: Book, snapshot: Snapshot, now: float, chance: Chance, ask: words.Ask, unit: str | None
+) -> tuple[words.Decided, Row]:
+    context = _check(snapshot, ask)
     stream, allowed = _stream(snapshot, ask, chance.uniform() if unit is None else place_of(unit))
     offer = snapshot.offer(stream, allowed, lambda: book.learner(snapshot))
     arm = offer.draw(chance.uniform())
@@ -86,12 +105,11 @@ def draft(book: Book, now: float, chance: Chance, errand: Decide) -> Draft:
         stream,
         answer.reason,
         unit,
-        None if ask.context is None else to_json(ask.context),
+        context,
         now,
         expires_at,
     )
-    body_hash = None if errand.idempotency_key is None else _hash(ask)
-    return Draft(errand, snapshot.id, offer.probabilities, unit, answer, row, body_hash)
+    return answer, row
 
 
 def _stream(snapshot: Snapshot, ask: words.Ask, place: float) -> tuple[words.Stream, Sequence[str] | None]:
@@ -129,7 +147,11 @@ def _hash(ask: words.Ask) -> str:
 def stale(book: Book, chance: Chance, errand: Decide) -> Done:
     """A decision while the store is down: from the last snapshot, said to be stale, without an id: nothing is kept."""
     try:
-        drawn = draft(book, 0.0, chance, errand)
+        answer = draft(book, 0.0, chance, errand).answer
     except Problem as problem:
         return problem
-    return msgspec.structs.replace(drawn.answer, decision_id=None, reason="stale", expires_at=None)
+    except StoreError as down:  # what the learner says of just these arms is not known here
+        return Unavailable(f"{down}")
+    if isinstance(answer, Problem):
+        return answer
+    return msgspec.structs.replace(answer, decision_id=None, reason="stale", expires_at=None)

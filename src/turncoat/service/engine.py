@@ -15,6 +15,7 @@ from typing import Any
 
 from turncoat.service import audit, drafting, intake, records, settings, words
 from turncoat.service.accepted import checked
+from turncoat.service.adopting import adopt, give_up
 from turncoat.service.applier import MOST, apply
 from turncoat.service.book import Book, read_present
 from turncoat.service.buckets import WIDTHS
@@ -22,10 +23,8 @@ from turncoat.service.chance import Chance, SystemChance
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.errands import Decide, Done, Errand, Tell
 from turncoat.service.problems import Problem
-from turncoat.service.store.interface import Raced, Store
-from turncoat.service.telling import REFUSED
+from turncoat.service.store.interface import Raced, Store, StoreDown
 
-ORPHANED = 3_600.0  # seconds for which a reward waits for its decision
 LOOK_FOR_DUE = 0.25  # seconds between looks for windows that have ended
 TIDY = 60.0  # seconds between taking away what is no longer needed
 
@@ -34,12 +33,6 @@ DUE = """
     SELECT e.id FROM experiment e
     WHERE (SELECT MIN(d.expires_at) FROM decision d WHERE d.experiment = e.id AND d.applied_version IS NULL) <= :now
 """
-ADOPT = """
-    UPDATE inbox SET experiment = (SELECT d.experiment FROM decision d WHERE d.id = inbox.decision_id)
-    WHERE experiment IS NULL AND EXISTS (SELECT 1 FROM decision d WHERE d.id = inbox.decision_id)
-"""
-ALONE = "SELECT decision_id, value, received_at FROM inbox WHERE experiment IS NULL AND received_at <= :before"
-GIVE_UP = "DELETE FROM inbox WHERE experiment IS NULL AND decision_id IN :ids"
 BEGIN_WINDOW = "UPDATE decision SET expires_at = :at WHERE id = :id AND expires_at IS NULL AND outcome IS NULL"
 
 
@@ -123,11 +116,9 @@ class Engine:
     def work(self) -> bool:
         """One pass: learn what waits, close what is due, tidy up now and then. True: there may be more at once."""
         now = self.clock.now()
-        if self.store.shared:
-            self.book.refresh()
         with self.store.reading() as session:
             waiting = session.rows(WAITING)
-            if self.store.shared:
+            if self.store.shared or self.book.in_doubt:
                 self.book.look(session)
         oldest = min((row[2] for row in waiting), default=now)
         self.backlog = sum(row[1] for row in waiting), max(now - oldest, 0.0)
@@ -142,8 +133,21 @@ class Engine:
             self._tidied = now
             with suppress(Raced):
                 self._tidy(now)
-        taken = [self._apply(number) for number in sorted(ready)]
-        return max(taken, default=0) >= MOST
+        return self._apply_all(sorted(ready))
+
+    def _apply_all(self, ready: Sequence[int]) -> bool:
+        """A pass over each. One whose state is damaged, say, does not hold up the others."""
+        most, trouble = 0, None
+        for number in ready:
+            try:
+                most = max(most, self._apply(number))
+            except StoreDown:
+                raise
+            except Exception as problem:
+                trouble = trouble or problem
+        if trouble is not None:
+            raise trouble
+        return most >= MOST
 
     def _apply(self, number: int) -> int:
         if self.book.of(number) is None:
@@ -163,17 +167,12 @@ class Engine:
 
     def _adopt(self, now: float) -> None:
         """Rewards that came before their decision find it, or are given up after a while."""
-        with self.store.transaction() as session:
-            session.run(ADOPT)
-            alone = session.rows(ALONE, before=now - ORPHANED)
-            if alone:
-                rows = [(one, None, None, value, at, "orphan") for one, value, at in alone]
-                session.insert("refused", REFUSED, rows)
-                if session.run(GIVE_UP, ids=[one for one, _, _ in alone]) != len(alone):
-                    raise Raced("somebody else gives them up as well")
+        with suppress(Raced), self.store.transaction() as session:  # whoever is slower leaves it to the other
+            adopt(session, self.book)
+            give_up(session, now)
 
     def _tidy(self, now: float) -> None:
-        with self.store.transaction() as session:
+        with suppress(Raced), self.store.transaction() as session:
             session.run("DELETE FROM idempotency WHERE expires_at <= :now", now=now)
             for width, kept in WIDTHS.items():
                 if kept < float("inf"):

@@ -14,7 +14,7 @@ import msgspec
 from turncoat.service import words
 from turncoat.service.book import Book
 from turncoat.service.chance import Chance
-from turncoat.service.clock import Clock, as_seconds
+from turncoat.service.clock import Clock, as_datetime
 from turncoat.service.drafting import COLUMNS, Draft, draft
 from turncoat.service.errands import Decide, Done, Errand, Tell
 from turncoat.service.problems import Conflicting, Problem, Unavailable
@@ -26,7 +26,7 @@ TRIES = 5
 
 REPEATED = "SELECT experiment, key, body_hash, answer FROM idempotency WHERE key IN :keys"
 HELD = """
-    SELECT s.experiment, s.unit, s.decision_id, s.answer, d.applied_version
+    SELECT s.experiment, s.unit, s.decision_id, s.answer, d.expires_at, d.applied_version
     FROM sticky s JOIN decision d ON d.id = s.decision_id WHERE s.unit IN :units
 """
 LET_GO = "DELETE FROM sticky WHERE unit IN :units AND decision_id IN :ids"
@@ -37,15 +37,16 @@ Place = tuple[int, str]  # experiment, and a key or unit in it
 
 def serve(store: Store, book: Book, clock: Clock, chance: Chance, errands: Sequence[Errand]) -> list[Done]:
     """Do all of them at once; the answers, in order, of which each may be a Problem. All are on the disk by then."""
-    if any(isinstance(errand, Decide) and not book.has(errand.key) for errand in errands):
-        book.refresh()  # another process may have opened it
-    for _ in range(TRIES):
-        try:
-            return _serve(store, book, clock.now(), chance, errands)
-        except Raced:
-            book.refresh()
-        except StoreDown as down:
-            raise Unavailable(f"{down}; whether it was recorded is not known") from down
+    try:
+        if book.in_doubt or any(isinstance(errand, Decide) and not book.has(errand.key) for errand in errands):
+            book.refresh()  # another process may have opened it
+        for _ in range(TRIES):
+            try:
+                return _serve(store, book, clock.now(), chance, errands)
+            except Raced:
+                book.refresh()
+    except StoreDown as down:
+        raise Unavailable(f"{down}; whether it was recorded is not known") from down
     raise Unavailable("others kept changing the same things at the same time; nothing was recorded, try again")
 
 
@@ -58,9 +59,14 @@ def _serve(store: Store, book: Book, now: float, chance: Chance, errands: Sequen
             tells[place] = errand
             continue
         try:
-            drafts[place] = draft(book, now, chance, errand)
+            one = draft(book, now, chance, errand)
         except Problem as problem:
             done[place] = problem
+            continue
+        if isinstance(one.answer, Problem) and one.body_hash is None:
+            done[place] = one.answer
+        else:
+            drafts[place] = one
     if drafts or tells:
         with store.transaction() as session:
             if drafts:
@@ -103,15 +109,15 @@ class _Recording:
         units = {one.unit for one in self._drafts if one.errand.ask.sticky and one.unit is not None}
         held: dict[Place, words.Decided] = {}
         over: dict[str, str] = {}
-        for experiment, unit, decision_id, stored, applied in (
+        for experiment, unit, decision_id, stored, expires_at, applied in (
             self._session.rows(HELD, units=sorted(units)) if units else []
         ):
-            answer = msgspec.json.decode(bytes(stored), type=words.Decided)
-            ended = answer.expires_at is not None and as_seconds(answer.expires_at) <= self._now
-            if applied is not None or ended:
+            if applied is not None or (expires_at is not None and expires_at <= self._now):
                 over[decision_id] = unit
-            else:
-                held[experiment, unit] = answer
+                continue
+            answer = msgspec.json.decode(bytes(stored), type=words.Decided)
+            until = None if expires_at is None else as_datetime(expires_at)  # set when a deferred one is activated
+            held[experiment, unit] = msgspec.structs.replace(answer, expires_at=until)
         if over:
             self._session.run(LET_GO, ids=list(over), units=list(over.values()))
         return held
@@ -134,31 +140,37 @@ class _Recording:
 
     def _decided(self, one: Draft) -> Done:
         """What the unit keeps, or the draft itself, which then is written."""
-        ask = one.errand.ask
-        if ask.sticky and one.unit is not None:
-            held = self._held.get((one.experiment, one.unit))
-            if held is not None and held.arm in one.probabilities:
-                return msgspec.structs.replace(held, reason="sticky")
-            if held is not None:
-                self._session.run(LET_GO, ids=[held.decision_id], units=[one.unit])
+        ask, answer = one.errand.ask, one.answer
+        if isinstance(answer, Problem):
+            return answer
+        place = (one.experiment, one.unit) if ask.sticky and one.unit is not None else None
+        held = None if place is None else self._held.get(place)
+        if held is not None and held.arm in answer.probabilities:
+            return msgspec.structs.replace(held, reason="sticky")
         if ask.decision_id in self._used:
             return Conflicting(
                 f"decision_id {ask.decision_id!r} was used before; accepted is a new one", field="decision_id"
             )
         if ask.decision_id is not None:
             self._used.add(ask.decision_id)
-        if ask.sticky and one.unit is not None:
-            self._held[one.experiment, one.unit] = one.answer
-            self._sticky = [row for row in self._sticky if row[:2] != (one.experiment, one.unit)]
-            self._sticky.append((one.experiment, one.unit, one.answer.decision_id, msgspec.json.encode(one.answer)))
+        if place is not None:
+            self._keep(place, held, answer)
         self._decisions.append(one.row)
-        return one.answer
+        return answer
+
+    def _keep(self, place: Place, held: words.Decided | None, answer: words.Decided) -> None:
+        """From now on the unit has this one, whatever it had before."""
+        if held is not None:
+            self._session.run(LET_GO, ids=[held.decision_id], units=[place[1]])
+        self._held[place] = answer
+        self._sticky = [row for row in self._sticky if row[:2] != place]
+        self._sticky.append((*place, answer.decision_id, msgspec.json.encode(answer)))
 
     def _write(self) -> None:
         """Keys first, and in order, so that no two processes wait for each other."""
         self._new("idempotency", ("experiment", "key", "body_hash", "answer", "expires_at"), sorted(self._keys), 2)
         self._new("sticky", ("experiment", "unit", "decision_id", "answer"), sorted(self._sticky), 2)
-        self._new("decision", COLUMNS, self._decisions, 1)
+        self._new("decision", COLUMNS, sorted(self._decisions), 1)
 
     def _new(self, table: str, columns: Sequence[str], rows: Sequence[Row], key: int) -> None:
         if rows and len(self._session.insert_new(table, columns, rows, key=key)) < len(rows):

@@ -16,14 +16,15 @@ from turncoat.service.applier import advance
 from turncoat.service.audit import write_down
 from turncoat.service.book import Book, checksum, machine, read_present, written
 from turncoat.service.chance import Chance
-from turncoat.service.checks import check_arms, check_config, check_name, checked_json, named_arms
-from turncoat.service.problems import Conflicting, NotFound, Stale, Unprocessable
+from turncoat.service.checks import check_arms, check_config, check_name, checked_payload, named_arms
+from turncoat.service.problems import Conflicting, NotFound, Stale, Unavailable, Unprocessable
 from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot, to_json
-from turncoat.service.store.interface import Session, Store
+from turncoat.service.store.interface import Raced, Session, Store
 
 EXPERIMENT = ("id", "key", "created_at", "config", "state", "revision", "version", "seed", "salt", "machine")
 ARM = ("experiment", "arm", "position", "state", "floor", "cap", "payload", "added_at")
 MOST_ARMS = 1000
+TRIES = 5  # against others who change the same at the same time
 
 
 def create(store: Store, book: Book, chance: Chance, now: float, new: words.NewExperiment, actor: str) -> Snapshot:
@@ -92,7 +93,7 @@ def add_arm(store: Store, book: Book, now: float, key: str, new: words.NewArm, *
             raise Conflicting(f"{key!r} has or had an arm {new.arm!r}; names are never used twice", field="arm")
         if len(before.arms) >= MOST_ARMS:
             raise Unprocessable(f"{key!r} has had {len(before.arms)} arms; accepted are {MOST_ARMS}", field="arm")
-        row = ArmRow(new.arm, len(before.arms), new.state, new.floor, new.cap, checked_json("payload", new.payload))
+        row = ArmRow(new.arm, len(before.arms), new.state, new.floor, new.cap, checked_payload(new.payload))
         rows = (*before.arms, row)
         check_arms(rows)
         session.insert("arm", ARM, [_stored(before.id, row, now)])
@@ -115,7 +116,7 @@ def change_arm(
             raise NotFound(f"{key!r} has no arm {arm!r}", field="arm")
         new = old._replace(**given)
         if "payload" in given:
-            checked_json("payload", new.payload)
+            new = new._replace(payload=checked_payload(wanted.payload))
         _move(learner, old, new)
         rows = tuple(new if row.arm == arm else row for row in before.arms)
         check_arms(rows)
@@ -156,23 +157,31 @@ def _changing(
     store: Store, book: Book, now: float, key: str, kind: str, action: str, actor: str, changed: Changed
 ) -> Snapshot:
     """The one way in which anything is changed: alone, as a new version, and written down."""
-    number: int | None = None
-    try:
-        with store.transaction() as session:
-            session.lock_everything()
-            number = read_present(session, key).id
-            session.lock_experiment(number, wait=True)
-            before = read_present(session, key)
-            learner = book.learner_at(session, before)
-            between, old, new = changed(session, before, learner)
-            after = advance(session, between, learner, kind, now, detail=to_json(new))
-            write_down(session, now, actor, action, key, before=old, after=new)
-    except BaseException:
-        if number is not None:
-            book.forget_learner(number)
-        raise
-    book.publish(after, learner)
-    return after
+
+    def in_one(session: Session, before: Snapshot) -> tuple[Snapshot, Learner]:
+        learner = book.learner_at(session, before)
+        between, old, new = changed(session, before, learner)
+        after = advance(session, between, learner, kind, now, detail=to_json(new))
+        write_down(session, now, actor, action, key, before=old, after=new)
+        return after, learner
+
+    for _ in range(TRIES):
+        number: int | None = None
+        try:
+            with store.transaction() as session:
+                session.lock_everything()
+                number = read_present(session, key).id
+                session.lock_experiment(number, wait=True)
+                after, learner = in_one(session, read_present(session, key))
+        except BaseException as problem:
+            if number is not None:
+                book.doubt(number)
+            if not isinstance(problem, Raced):
+                raise
+        else:
+            book.publish(after, learner)
+            return after
+    raise Unavailable("others kept changing the same things at the same time; nothing was recorded, try again")
 
 
 def _stored(experiment: int, row: ArmRow, now: float) -> tuple[Any, ...]:

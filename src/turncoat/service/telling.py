@@ -9,29 +9,28 @@ pending_decision    no such decision yet: it waits for it
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from turncoat.service import words
+from turncoat.service.adopting import adopt, fits
 from turncoat.service.book import Book
+from turncoat.service.checks import check_id, is_finite
 from turncoat.service.clock import as_seconds
 from turncoat.service.errands import Done, Tell
 from turncoat.service.problems import Problem, Unprocessable
 from turncoat.service.snapshot import Config
 from turncoat.service.store.interface import Raced, Row, Session
-
-INBOX = ("decision_id", "experiment", "value", "received_at", "observed_at", "source")
-PART = ("decision_id", "reward_id", "value", "received_at", "observed_at")
-REFUSED = ("decision_id", "experiment", "reward_id", "value", "received_at", "status")
+from turncoat.service.tables import INBOX, PART, REFUSED
 
 KNOWN = """
     SELECT d.id, d.experiment, d.expires_at, d.outcome, d.reward, i.value, i.source
     FROM decision d LEFT JOIN inbox i ON i.decision_id = d.id WHERE d.id IN :ids
 """
-WAITING = "SELECT decision_id, value FROM inbox WHERE decision_id IN :ids"
 PARTS = "SELECT decision_id, reward_id, value FROM part WHERE decision_id IN :ids"
 CLOSED = "SELECT id FROM decision WHERE id IN :ids AND outcome IS NOT NULL"
+HOLD = "UPDATE decision SET reason = reason WHERE id IN :ids AND outcome IS NULL"
+WAIT_ON = "UPDATE inbox SET received_at = :now WHERE experiment IS NULL AND decision_id IN :ids"
 
 
 class Known(NamedTuple):
@@ -70,16 +69,26 @@ class _Taking:
 
     def __init__(self, session: Session, book: Book, ids: list[str], now: float) -> None:
         self._session, self._book, self._now = session, book, now
-        self._known = {row[0]: Known(*row) for row in session.rows(KNOWN, ids=ids)}
-        unknown = [one for one in ids if one not in self._known]
-        self._waiting: dict[str, float | None] = {row.id: row.waiting for row in self._known.values() if row.source}
-        self._waiting.update(session.rows(WAITING, ids=unknown) if unknown else [])
-        collected = [one.id for one in self._known.values() if self._config(one).reward.aggregation != "first"]
+        self._known = self._look(ids)
+        self._waiting = {row.id: row.waiting for row in self._known.values() if row.source}
+        collected = [one for one in ids if one not in self._known or self._collects(self._known[one])]
         rows = session.rows(PARTS, ids=collected) if collected else []
         self._parts = {(decision, reward_id): value for decision, reward_id, value in rows}
         self._inbox: list[Row] = []
         self._new_parts: list[Row] = []
         self._refused: list[Row] = []
+
+    def _look(self, ids: list[str]) -> dict[str, Known]:
+        """The decisions that are there. What was told of them before they were comes first."""
+        known = {row[0]: Known(*row) for row in self._session.rows(KNOWN, ids=ids)}
+        early = [one.id for one in known.values() if one.source == "early"]
+        if not early:
+            return known
+        adopt(self._session, self._book, early)
+        return known | {row[0]: Known(*row) for row in self._session.rows(KNOWN, ids=early)}
+
+    def _collects(self, known: Known) -> bool:
+        return self._config(known).reward.aggregation != "first"
 
     def _config(self, known: Known) -> Config:
         snapshot = self._book.of(known.experiment)
@@ -89,19 +98,20 @@ class _Taking:
 
     def status(self, tell: Tell) -> words.Status:
         """What becomes of it; what is to be written is remembered."""
+        check_id(tell.decision_id)
         value, known = tell.reward.value, self._known.get(tell.decision_id)
         check_finite(value)
         if known is None:
-            return self._first(tell, None, "pending_decision")
+            return self._part(tell, None, "pending_decision")
         rule = self._config(known).reward
         check_reward(value, rule)
         if known.is_over(self._now):
             return self._after_all(tell, known, rule)
         if rule.aggregation != "first":
-            return self._part(tell, known)
-        return self._first(tell, known.experiment, "accepted")
+            return self._part(tell, known.experiment, "accepted")
+        return self._first(tell, known.experiment)
 
-    def _first(self, tell: Tell, experiment: int | None, fresh: words.Status) -> words.Status:
+    def _first(self, tell: Tell, experiment: int) -> words.Status:
         """The first counts, whatever its reward_id."""
         if tell.decision_id in self._waiting:
             return self._again(tell, experiment, self._waiting[tell.decision_id])
@@ -109,16 +119,16 @@ class _Taking:
         self._inbox.append(
             (tell.decision_id, experiment, tell.reward.value, self._now, observed_at(tell.reward), "real")
         )
-        return fresh
+        return "accepted"
 
-    def _part(self, tell: Tell, known: Known) -> words.Status:
+    def _part(self, tell: Tell, experiment: int | None, fresh: words.Status) -> words.Status:
         """One of several, known by its reward_id."""
         name = tell.reward.reward_id or ""
         if (tell.decision_id, name) in self._parts:
-            return self._again(tell, known.experiment, self._parts[tell.decision_id, name])
+            return self._again(tell, experiment, self._parts[tell.decision_id, name])
         self._parts[tell.decision_id, name] = tell.reward.value
         self._new_parts.append((tell.decision_id, name, tell.reward.value, self._now, observed_at(tell.reward)))
-        return "accepted"
+        return fresh
 
     def _after_all(self, tell: Tell, known: Known, rule: words.RewardRule) -> words.Status:
         """Too late, unless it says again what was said in time."""
@@ -142,26 +152,47 @@ class _Taking:
 
     def write(self, *, shared: bool) -> None:
         """All that is new, in order, so that no two processes wait for each other."""
-        new = self._session.insert_new("inbox", INBOX, sorted(self._inbox), key=1) if self._inbox else set()
-        parts = self._session.insert_new("part", PART, sorted(self._new_parts), key=2) if self._new_parts else set()
-        if len(new) < len(self._inbox) or len(parts) < len(self._new_parts):
-            raise Raced("somebody else has just told the same")
-        ids = [row[0] for row in (*self._inbox, *self._new_parts) if row[0] in self._known]
-        if shared and ids and self._session.rows(CLOSED, ids=ids):
-            raise Raced("its window has just ended")  # an applier closed it while we waited for its key
+        self._write_new("inbox", INBOX, self._inbox, 1)
+        self._write_new("part", PART, self._new_parts, 2)
+        self._mark_early({row[0] for row in self._new_parts if row[0] not in self._known})
+        if shared:
+            self._check_still_open()
         if self._refused:
             self._session.insert("refused", REFUSED, self._refused)
+
+    def _write_new(self, table: str, columns: Sequence[str], rows: list[Row], key: int) -> None:
+        if rows and len(self._session.insert_new(table, columns, sorted(rows), key=key)) < len(rows):
+            raise Raced("somebody else has just told the same")
+
+    def _mark_early(self, ids: set[str]) -> None:
+        """Rewards that wait for their decision are found by a mark in the inbox, as old as the last of them."""
+        if not ids:
+            return
+        marks = [(one, None, None, self._now, None, "early") for one in sorted(ids)]
+        new = {key[0] for key in self._session.insert_new("inbox", INBOX, marks, key=1)}
+        marked = sorted(ids - new)
+        if marked and self._session.run(WAIT_ON, now=self._now, ids=marked) != len(marked):
+            raise Raced("their decision has just come")
+
+    def _check_still_open(self) -> None:
+        """An applier may have closed a decision while we waited for its key; it does not close one that is held."""
+        ids = [row[0] for row in self._inbox]
+        if ids and self._session.rows(CLOSED, ids=ids):
+            raise Raced("its window has just ended")
+        held = sorted({row[0] for row in self._new_parts if row[0] in self._known})
+        if held and self._session.run(HOLD, ids=held) != len(held):
+            raise Raced("its window has just ended")
 
 
 def check_finite(value: float) -> None:
     """A reward is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite(value):
         raise Unprocessable(f"value is {value!r}; accepted are finite numbers", field="value")
 
 
 def check_reward(value: float, rule: words.RewardRule) -> None:
-    """A reward is in its range. One that is added to others may be anything: their sum must be in it."""
-    if rule.aggregation != "sum" and not rule.min <= value <= rule.max:
+    """A reward is in its range."""
+    if not fits(value, rule):
         raise Unprocessable(f"value is {value!r}; accepted are {rule.min!r} to {rule.max!r}", field="value")
 
 

@@ -79,10 +79,11 @@ CREATE TABLE inbox (
     value       DOUBLE PRECISION,              -- NULL: the window has ended, and there is no default
     received_at DOUBLE PRECISION NOT NULL,
     observed_at DOUBLE PRECISION,
-    source      TEXT NOT NULL                  -- real, default
+    source      TEXT NOT NULL                  -- real, default, collected, early (rewards wait in `part`)
 );
 CREATE INDEX inbox_waiting ON inbox (experiment, received_at, decision_id);
 
+-- Rewards of decisions that collect several, and rewards that came before their decision.
 CREATE TABLE part (
     decision_id {text} NOT NULL,
     reward_id   {text} NOT NULL,
@@ -109,7 +110,7 @@ CREATE TABLE idempotency (
     body_hash   TEXT NOT NULL,
     answer      {bytes} NOT NULL,
     expires_at  DOUBLE PRECISION NOT NULL,
-    PRIMARY KEY (key, experiment)
+    PRIMARY KEY (key, experiment)              -- looked up for several experiments at once
 );
 CREATE INDEX idempotency_old ON idempotency (expires_at);
 

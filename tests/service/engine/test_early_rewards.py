@@ -1,0 +1,122 @@
+"""Rewards that arrive before their decision: joined to it, counted once, refused where they would have been."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.engine.lab import WINDOW, Lab, uuid
+from turncoat.service import words
+from turncoat.service.errands import Decide, Tell
+
+ONE = uuid(1)
+
+
+def closed(lab: Lab, decision_id: str = ONE) -> tuple[str, float | None]:
+    record = lab.engine.decision(decision_id)
+    return record.outcome, record.reward
+
+
+def test_it_is_joined_and_learned_from(labs: Lab) -> None:
+    labs.open()
+    assert labs.engine.reward(ONE, 0.75).status == "pending_decision"
+    labs.work()
+    labs.engine.decide("x", decision_id=ONE)
+    labs.work()
+    labs.work()
+    assert closed(labs) == ("rewarded", 0.75)
+    assert labs.rows("SELECT n_learned FROM version WHERE kind = 'rewards'") == [(1,)]
+    assert not labs.rows("SELECT * FROM part") and not labs.rows("SELECT * FROM inbox") and not labs.refused()
+
+
+def test_the_same_again_is_a_duplicate_and_another_value_a_conflict(labs: Lab) -> None:
+    labs.open()
+    statuses = [labs.engine.reward(ONE, value).status for value in (0.5, 0.5, 0.6)]
+    assert statuses == ["pending_decision", "duplicate", "conflict"]
+    labs.engine.decide("x", decision_id=ONE)
+    assert labs.engine.reward(ONE, 0.5).status == "duplicate"
+    labs.work()
+    assert closed(labs) == ("rewarded", 0.5)
+    assert sorted(labs.refused()) == ["conflict", "duplicate", "duplicate"]
+    assert {row[0] for row in labs.rows("SELECT experiment FROM refused")} == {1}  # they belong to it now
+
+
+def test_the_first_of_several_counts_and_the_others_are_kept_apart(labs: Lab) -> None:
+    labs.open()
+    for name, value in (("c", 0.5), ("b", 0.5), ("a", 0.25)):
+        assert labs.engine.reward(ONE, value, reward_id=name).status == "pending_decision"
+        labs.clock.move(1.0)
+    labs.engine.decide("x", decision_id=ONE)
+    labs.work()
+    labs.work()
+    assert closed(labs) == ("rewarded", 0.5)
+    assert labs.refused() == ["duplicate", "conflict"]
+
+
+def test_all_of_them_are_added_up_where_rewards_are(labs: Lab) -> None:
+    """They used to lose their reward_id: the same one told again counted twice, and a second one not at all."""
+    labs.open(reward=words.RewardRule(max=10.0, aggregation="sum"))
+    assert labs.engine.reward(ONE, 1.0, reward_id="a").status == "pending_decision"
+    assert labs.engine.reward(ONE, 2.0, reward_id="b").status == "pending_decision"
+    assert labs.engine.reward(ONE, 1.0, reward_id="a").status == "duplicate"
+    labs.engine.decide("x", decision_id=ONE)
+    assert labs.engine.reward(ONE, 2.0, reward_id="b").status == "duplicate"
+    assert labs.engine.reward(ONE, 4.0).status == "accepted"
+    labs.work()
+    assert labs.engine.reward(ONE, 1.0, reward_id="a").status == "duplicate"
+    labs.work(WINDOW)
+    assert closed(labs) == ("rewarded", 7.0)
+
+
+def test_one_without_a_name_is_not_lost_to_another_without(labs: Lab) -> None:
+    """Told before and after the decision, before both met: the early one used to be dropped without a word."""
+    labs.open(reward=words.RewardRule(max=10.0, aggregation="sum"))
+    labs.engine.reward(ONE, 1.0)
+    labs.engine.decide("x", decision_id=ONE)
+    assert labs.engine.reward(ONE, 2.0).status == "conflict"
+    labs.work(WINDOW)
+    labs.work()
+    assert closed(labs) == ("rewarded", 1.0)
+
+
+@pytest.mark.parametrize("aggregation", ["first", "mean"])
+def test_one_out_of_range_is_refused_and_the_next_counts(labs: Lab, aggregation: words.Aggregation) -> None:
+    labs.open(reward=words.RewardRule(aggregation=aggregation))
+    assert labs.engine.reward(ONE, 5.0).status == "pending_decision"
+    labs.engine.decide("x", decision_id=ONE)
+    assert labs.engine.reward(ONE, 0.5).status == "accepted"
+    labs.work(WINDOW)
+    assert closed(labs) == ("rewarded", 0.5)
+    assert labs.refused() == ["out_of_range"]
+
+
+def test_they_wait_an_hour_after_the_last_of_them(labs: Lab) -> None:
+    labs.open()
+    labs.engine.reward(ONE, 0.5, reward_id="a")
+    labs.work(3000.0)
+    labs.engine.reward(ONE, 0.6, reward_id="b")
+    labs.work(3599.0)
+    assert labs.refused() == []
+    labs.work(1.0)
+    assert labs.refused() == ["orphan", "orphan"]
+    labs.engine.decide("x", decision_id=ONE)
+    labs.work()
+    assert closed(labs) == ("open", None)
+    assert labs.engine.reward(ONE, 0.7).status == "accepted"
+
+
+def test_in_one_batch_the_decision_goes_first(labs: Lab) -> None:
+    labs.open()
+    tell, decide = Tell(ONE, words.Reward(value=0.5)), Decide("x", words.Ask(decision_id=ONE))
+    receipt, decided = labs.engine.serve([tell, decide])
+    assert isinstance(receipt, words.Receipt) and receipt.status == "accepted"
+    assert isinstance(decided, words.Decided) and decided.decision_id == ONE
+
+
+def test_a_window_that_ended_before_they_met_does_not_matter(labs: Lab) -> None:
+    """Nobody had looked for early rewards since the decision came; its window is over by now."""
+    labs.open(default_reward=0.0)
+    labs.engine.reward(ONE, 0.5)
+    labs.engine.decide("x", decision_id=ONE)
+    labs.work(WINDOW + 1.0)
+    labs.work()
+    assert closed(labs) == ("rewarded", 0.5)
