@@ -37,7 +37,11 @@ def _capped(shares: list[float], caps: Sequence[float]) -> list[float]:
         for i in above:
             shares[i] = caps[i]
         others = [i for i in range(len(shares)) if i not in fixed]
-        held = math.fsum(shares[i] for i in others)
-        for i in others:
-            part = shares[i] / held if held > 0.0 else caps[i] / math.fsum(caps[k] for k in others)
-            shares[i] += excess * part
+        have = [shares[i] for i in others]
+        if not any(have):
+            have = [caps[i] for i in others]
+        total = math.fsum(have)
+        if total == 0.0:  # nobody has room: what is left is a rounding error
+            return shares
+        for i, own in zip(others, have, strict=True):
+            shares[i] += excess * (own / total)

@@ -17,6 +17,7 @@ from turncoat.service.problems import Conflicting, Unprocessable
 from turncoat.service.shares import served
 
 MOST_OFFERS = 256  # kept at a time, for callers that name their arms
+LEAST_SHARE = 1e-12  # below this a generator of 53 bits cannot keep its word, and 1 / share² is past all measure
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -76,7 +77,7 @@ class Offer(NamedTuple):
     allowed: str | None  # the JSON of the arms it is over; None: all the learner has
 
     def draw(self, u: float) -> str:
-        """An arm, for a number in [0, 1). One of probability 0 is never drawn."""
+        """An arm, for a number in [0, 1). One of probability 0 is never drawn, nor one of less than LEAST_SHARE."""
         return self.arms[bisect_right(self.heights, u * self.heights[-1])]
 
 
@@ -132,7 +133,7 @@ class Snapshot:
         else:
             everything = False
             shares = {row.arm: 1.0 / len(rows) for row in rows}
-        drawn = [arm for arm, share in shares.items() if share > 0.0]
+        drawn = [arm for arm, share in shares.items() if share >= LEAST_SHARE]
         return Offer(
             shares,
             drawn,
