@@ -112,11 +112,15 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._readers: list[Link] = []
         self._is_closed = False
-        with self.transaction() as session:
-            for name, value in PATIENCE.items():
-                session.run(f"SET LOCAL {name} = '{value}'")
-            session.lock_everything()
-            migrate(session, WORDS)
+        try:
+            with self.transaction() as session:
+                for name, value in PATIENCE.items():
+                    session.run(f"SET LOCAL {name} = '{value}'")
+                session.lock_everything()
+                migrate(session, WORDS)
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return f"PostgresStore({self._address!r})"
@@ -159,7 +163,7 @@ class PostgresStore:
     def _keep(self, link: Link) -> None:
         """For the next who reads."""
         with self._lock:
-            if len(self._readers) < READERS_KEPT and not link.connection.closed:
+            if len(self._readers) < READERS_KEPT and not (link.connection.closed or self._is_closed):
                 self._readers.append(link)
                 return
         link.connection.close()
@@ -175,7 +179,8 @@ class PostgresStore:
 
     def close(self) -> None:
         """Let go of it."""
-        self._is_closed = True
+        with self._lock:
+            self._is_closed = True
         for link in (self._writer, *self._readers):
             if link is not None:
                 link.connection.close()

@@ -84,7 +84,8 @@ class Link:
         """Do something that has no values and finds nothing; what PostgreSQL says it did."""
         done = self.connection.pgconn.exec_(sql.encode())
         if done.status != ExecStatus.COMMAND_OK:
-            raise error_from_result(done, encoding="utf-8")
+            problem = error_from_result(done, encoding="utf-8")
+            raise problem if problem.sqlstate else psycopg.OperationalError(str(problem))  # the connection was lost
         return done.command_status or b""
 
     def commit(self) -> None:

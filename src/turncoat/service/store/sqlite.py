@@ -81,14 +81,19 @@ class SQLiteStore:
         self.path = Path(path)
         self._readers: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        self._is_closed = False
         self._file = self._hold(beside)
         try:
             self._writer = self._connect()
+        except BaseException:
+            self._let_go()
+            raise
+        try:
             if self._file is not None:
                 with self.transaction() as session:
                     migrate(session, WORDS)
         except BaseException:
-            self._let_go()
+            self.close()
             raise
 
     def _hold(self, beside: bool) -> int | None:
@@ -140,6 +145,8 @@ class SQLiteStore:
     def reading(self) -> Iterator[SQLiteSession]:
         """Look, without holding up who writes."""
         with self._lock:
+            if self._is_closed:
+                raise StoreError("the store was closed")
             connection = self._readers.pop() if self._readers else None
         if connection is None:
             connection = self._connect()
@@ -152,7 +159,7 @@ class SQLiteStore:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             with self._lock:
-                keep = len(self._readers) < READERS_KEPT
+                keep = len(self._readers) < READERS_KEPT and not self._is_closed
                 if keep:
                     self._readers.append(connection)
             if not keep:
@@ -177,9 +184,12 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Let go of it."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
         for connection in self._readers:
             connection.close()
-        self._readers.clear()
         self._writer.close()
         self._let_go()
 

@@ -1,0 +1,79 @@
+"""What a batch reads does not grow with the log: plans are made while tables are empty, and must do for full ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from turncoat.service import applier, engine, intake, telling
+from turncoat.service.buckets import KEYS, SUMS
+from turncoat.service.drafting import COLUMNS
+from turncoat.service.store.postgres import PostgresSession, PostgresStore
+
+READ = """
+    SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
+    WHERE seq_tup_read + idx_tup_fetch > 0
+"""
+N = 20_000
+BATCH = [f"d{i:06}" for i in range(5_000, 5_010)]
+UNITS = [f"u{i:06}" for i in range(5_000, 5_010)]
+
+
+def statements(session: PostgresSession) -> None:
+    """Every statement that is sent while decisions are made, rewards told and applied, for 10 of them."""
+    session.rows(intake.REPEATED, keys=UNITS)
+    session.rows(intake.HELD, units=UNITS)
+    session.run(intake.LET_GO, units=UNITS, ids=BATCH)
+    session.rows(intake.USED, ids=BATCH)
+    session.rows(telling.KNOWN, ids=BATCH)
+    session.rows(telling.WAITING, ids=BATCH)
+    session.rows(telling.PARTS, ids=BATCH)
+    session.rows(telling.CLOSED, ids=BATCH)
+    session.run(engine.BEGIN_WINDOW, at=1.0, id=BATCH[0])
+    session.rows(applier.DUE, experiment=1, now=10.0, limit=10)
+    session.rows(applier.PENDING, experiment=1, limit=10)
+    session.rows(applier.PARTS, ids=BATCH)
+    session.run(applier.TAKEN, ids=BATCH)
+    session.update("decision", applier.CLOSING, [(one, "rewarded", 1.0, 1.0, None, 1, 1) for one in BATCH])
+    rows = [(1, 10, int(one[1:]), "x", "learn", *[1] * len(SUMS)) for one in BATCH]
+    session.add_up("bucket", KEYS, SUMS, rows)
+    session.insert_new("inbox", telling.INBOX, [(one, 1, 1.0, 1.0, None, "real") for one in BATCH], key=1)
+    session.insert_new("decision", COLUMNS, [decision(i) for i in range(5_000, 5_010)], key=1)
+
+
+def decision(i: int) -> tuple[object, ...]:
+    return (f"d{i:06}", 1, "x", 0.5, None, None, 1, "learn", "split", None, None, 0.0, float(i))
+
+
+@contextmanager
+def emptied(store: PostgresStore) -> Iterator[PostgresSession]:
+    """A transaction of which nothing is kept."""
+    with pytest.raises(ZeroDivisionError), store.transaction() as session:  # noqa: PT012
+        yield session
+        raise ZeroDivisionError
+
+
+def test_what_a_batch_reads_does_not_grow_with_the_log(postgres_store_url: str) -> None:
+    store = PostgresStore(postgres_store_url)
+    for _ in range(6):  # long enough for any plan to be made for good
+        with emptied(store) as session:
+            statements(session)
+    with store.transaction() as session:
+        session.insert("decision", COLUMNS, [decision(i) for i in range(N)])
+        closed = [(f"d{i:06}", "rewarded", 1.0, 1.0, None, 1, i) for i in range(0, N, 2)]
+        session.update("decision", applier.CLOSING, closed)
+        session.insert("inbox", telling.INBOX, [(f"d{i:06}", 1, 1.0, float(i), None, "real") for i in range(1, N, 2)])
+        session.insert("part", telling.PART, [(f"d{i:06}", "", 1.0, 1.0, None) for i in range(N)])
+        keys = ("experiment", "key", "body_hash", "answer", "expires_at")
+        session.insert("idempotency", keys, [(1, f"u{i:06}", "", b"", 1.0) for i in range(N)])
+        held = ("experiment", "unit", "decision_id", "answer")
+        session.insert("sticky", held, [(1, f"u{i:06}", f"d{i:06}", b"") for i in range(N)])
+        session.insert("bucket", (*KEYS, *SUMS), [(1, 10, i, "x", "learn", *[1] * len(SUMS)) for i in range(N)])
+    with emptied(store) as session:
+        statements(session)
+        read: dict[str, int] = dict(session.rows(READ))
+    store.close()
+    assert set(read) >= {"decision", "inbox", "part", "idempotency", "sticky", "bucket"}
+    assert {table: n for table, n in read.items() if n > 300} == {}  # of 20,000; some are read by several statements

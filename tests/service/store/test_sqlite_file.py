@@ -1,0 +1,130 @@
+"""One SQLite file: for one process, on a disk that may be full or read-only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turncoat.service.store import StoreDown, StoreError, open_store
+from turncoat.service.store.sqlite import SQLiteStore
+
+HOLD = """
+import sys
+from turncoat.service.store import open_store
+store = open_store(sys.argv[1])
+print("mine", flush=True)
+sys.stdin.readline()
+store.close()
+"""
+# A limit on the size of files is how a full disk looks to SQLite: a write that comes back too short.
+FULL = """
+import resource, signal, sys
+from turncoat.service.store import StoreDown, open_store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+store = open_store(sys.argv[1])
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+kept = refused = 0
+for i in range(60):
+    if i in (20, 40):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (store.size() if i == 20 else soft, hard))
+    try:
+        with store.transaction() as session:
+            session.insert("fact", ("name", "value"), [(f"{i}", "x" * 40_000)])
+        kept += 1
+    except StoreDown:
+        refused += 1
+with store.reading() as session:
+    print(kept, refused, len(session.rows("SELECT name FROM fact")), session.rows("PRAGMA integrity_check")[0][0])
+store.close()
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(tmp_path / "a.db")
+    yield store
+    store.close()
+
+
+def put(store: SQLiteStore, name: str, value: str = "") -> None:
+    with store.transaction() as session:
+        session.insert("fact", ("name", "value"), [(name, value)])
+
+
+def names(store: SQLiteStore) -> list[str]:
+    with store.reading() as session:
+        return [name for (name,) in session.rows("SELECT name FROM fact ORDER BY name")]
+
+
+def test_a_second_process_is_refused_in_plain_words(tmp_path: Path) -> None:
+    where = str(tmp_path / "a.db")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, where], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdin and other.stdout
+        assert other.stdout.readline() == "mine\n"
+        with pytest.raises(StoreError, match=r"in use by another process.*PostgreSQL"):
+            open_store(where)
+        beside = open_store(where, beside=True)
+        with beside.reading() as session:
+            assert session.rows("SELECT * FROM fact") == []
+        beside.close()
+        other.stdin.write("\n")
+    assert other.returncode == 0
+    open_store(where).close()
+
+
+def test_a_full_database_is_down_and_comes_back(file: SQLiteStore) -> None:
+    put(file, "a")
+    file._writer.execute("PRAGMA max_page_count = 1")  # SQLite raises it to what there is: SQLITE_FULL from here on
+    with pytest.raises(StoreDown, match="full"):
+        put(file, "b", "x" * 100_000)
+    assert names(file) == ["a"]
+    file._writer.execute("PRAGMA max_page_count = 1000000")
+    put(file, "c", "x" * 100_000)
+    assert names(file) == ["a", "c"]
+
+
+def test_a_disk_that_takes_no_more_loses_nothing_that_was_kept(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", FULL, str(tmp_path / "a.db")]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+    kept, refused, there, integrity = int(said[0]), int(said[1]), int(said[2]), said[3]
+    assert (kept, integrity) == (there, "ok")
+    assert kept + refused == 60 and 10 <= refused <= 20  # of the 20 while it was full, a few still fit
+
+
+def test_a_read_only_database_is_down_and_comes_back(file: SQLiteStore) -> None:
+    put(file, "a")
+    file._writer.execute("PRAGMA query_only = ON")  # what a file without permission does, also to root
+    with pytest.raises(StoreDown, match="readonly"):
+        put(file, "b")
+    assert names(file) == ["a"]
+    file._writer.execute("PRAGMA query_only = OFF")
+    put(file, "c")
+    assert names(file) == ["a", "c"]
+
+
+def test_another_programs_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Sir or Madam, " * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        open_store(str(path))
+    assert path.read_text() == "Dear Sir or Madam, " * 100
+
+
+def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreDown, match="cannot be opened"):
+        open_store(str(tmp_path / "file" / "a.db"))
+    (tmp_path / "folder.db").mkdir()
+    with pytest.raises(StoreDown):
+        open_store(str(tmp_path / "folder.db"))
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+    open_store(str(tmp_path / "some" / "where" / "a.db")).close()
+    assert (tmp_path / "some" / "where" / "a.db").exists()
