@@ -13,7 +13,7 @@ import pytest
 
 import turncoat as tc
 from tests.contract.makers import NO_CLOSED_FORM, Maker, contents, each, loss_at, play_by_hand
-from tests.contract.test_numerics import GAMES, ROUNDS, game, numbers
+from tests.contract.test_numerics import GAMES, game, numbers
 from tests.contract.test_saving import HEAD, K, with_words, words_of
 from turncoat.errors import DecisionError, OptionError, PropensityError, StateError
 from turncoat.learners import DiscountedThompson, ThompsonSampling
@@ -84,9 +84,9 @@ def test_what_it_shows_cannot_be_used_to_change_it(make: Maker) -> None:
 @every_sampler
 def test_long_games_stay_finite(make: Maker, n_arms: int, name: str) -> None:
     learner = make(n_arms, 10**6, seed=1)
-    n_rounds = 10**6 if n_arms == 2 else 20_000
-    for _ in range(n_rounds // ROUNDS):
-        tc.play(learner, game(name, n_arms))
+    n_rounds, losses = 10**6 if n_arms == 2 else 20_000, game(name, n_arms)
+    for _ in range(n_rounds // len(losses)):
+        tc.play(learner, losses)
     assert learner.n_told == n_rounds
     for field, value in numbers(learner.view()):
         assert np.isfinite(value).all(), field
