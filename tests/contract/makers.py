@@ -44,12 +44,11 @@ MASTERS: list[tuple[str, Maker]] = [
     ),
 ]
 
+# Fed in all three ways; one kind comes back. A chain of kinds takes half a minute to compile: take this one.
+MIXED: list[Any] = [tc.Exp3, partial(tc.ClippedOMD, n_switches=0), "ucb1", tc.Exp3]
 CORRALS: list[tuple[str, Maker]] = [
     ("corral", tc.Corral),
-    (
-        "corral-mixed",  # fed in all three ways; one kind comes back
-        partial(tc.Corral, bases=[tc.Exp3, partial(tc.ClippedOMD, n_switches=0), "ucb1", tc.Exp3], rate=0.3),
-    ),
+    ("corral-mixed", partial(tc.Corral, bases=MIXED, rate=0.3)),
     ("stochastic-corral", partial(tc.StochasticCorral, n_snapshots=3, rate=0.3)),  # of rules that play an index
 ]
 

@@ -85,7 +85,7 @@ def test_the_reservoir_is_a_uniform_subset_of_the_past() -> None:
     """
     held = np.zeros(12)
     for seed in range(1200):
-        learner = StochasticCorral(1, 100, seed=seed, bases=["uniform"], n_snapshots=3)
+        learner = StochasticCorral(1, 100, seed=seed, bases=["ucb1"], n_snapshots=3)
         for _ in range(12):
             assert learner._tell(learner._buffer, 0, 0.5, 1.0, 0, 1.0, 1.0) > 0  # steps 1 only
         herd = learner.view().herd
