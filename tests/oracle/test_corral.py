@@ -187,4 +187,4 @@ def test_a_kind_is_compiled_once_however_many_bases_are_of_it() -> None:
     kernels = rows_of(ClippedOMD.state_type)
     assert len(learner.bases) == 11
     for kernel in (kernels.ask, kernels.tell, kernels.chance):
-        assert len(getattr(kernel, "signatures", [1])) == 1
+        assert len(getattr(kernel, "signatures", [])) <= 1  # none where the corral was found on disk
