@@ -21,11 +21,11 @@ for make in LEARNERS.values():
 """
 
 
-# A corral's kinds are a class that is made at run time. Played, so that the loop's index on disk holds its types.
+# A band's kinds are a class that is made at run time. Played, so that the loop's index on disk holds its types.
 MIXED = """
 import numpy as np
 import turncoat as tc
-learner = tc.Corral(2, 50, bases=["uniform", "exp3"], seed=1)
+learner = tc.Band(2, 50, bases=["exp3", "ucb1"], seed=1)
 learner.tell(learner.ask(), 0.5)
 tc.play(learner, np.ones((10, 2)))
 for kernel in (learner._ask, learner._tell):
@@ -34,7 +34,7 @@ for kernel in (learner._ask, learner._tell):
 OTHER = """
 import numpy as np
 import turncoat as tc
-print(tc.play(tc.Corral(2, 50, bases=["exp3"], seed=1), np.ones((10, 2))).size)
+print(tc.play(tc.Corral(2, 50, seed=1), np.ones((10, 2))).size)
 print(tc.play(tc.Uniform(2, seed=1), np.ones((10, 2))).size)
 """
 
