@@ -63,3 +63,10 @@ def gain_over_path(segments: list[tuple[str, list[Row]]], low: float, high: floa
         mean = weighted(more)
         spread += (n / known) ** 2 * sum((1.0 / p) * (1.0 / p - 1.0) * (r - mean) ** 2 for _, p, r in more)
     return around(value, centre, Z * math.sqrt(spread))
+
+
+def worth(n: float, to: list[Row], left: list[Row], low: float, high: float) -> Found:
+    value = n * (weighted(to) - weighted(left))
+    more, less = with_four(to, low, high), with_four(left, low, high)
+    centre = n * (weighted(more) - weighted(less))
+    return around(value, centre, Z * n * math.sqrt(variance(more) + variance(less)))

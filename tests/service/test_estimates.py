@@ -21,6 +21,7 @@ from turncoat.service.estimates import (
     gain_over_path,
     mean_reward,
     sample_ratio,
+    worth,
 )
 
 LOW, HIGH = -1.0, 3.0
@@ -64,6 +65,11 @@ def test_a_gain_over_a_path_is_that_of_the_raw_rows(first: list[Row], second: li
     assert is_close(gain_over_path(segments, REWARDS), gains.gain_over_path([("a", first), ("a", second)], LOW, HIGH))
 
 
+@given(rows, rows, st.floats(1.0, 1e4))
+def test_what_an_arm_is_worth_is_that_of_the_raw_rows(to: list[Row], left: list[Row], n: float) -> None:
+    assert is_close(worth(n, sums(to), sums(left), REWARDS), gains.worth(n, to, left, LOW, HIGH))
+
+
 def test_by_hand() -> None:
     """Two decisions at ½, rewards 0 and 1, two of another arm: each stands for two, so it would bring 2 of 4."""
     some = [("a", 0.5, 0.0), ("a", 0.5, 1.0), ("b", 0.5, 1.0), ("b", 0.5, 1.0)]
@@ -86,7 +92,7 @@ def test_nothing_is_claimed_of_what_was_never_seen() -> None:
     some = sums([("a", 0.5, 1.0)])
     assert mean_reward(Sums(), Range()) is None
     assert gain_over_control(some, Sums(), Range()) is None and gain_over_control(Sums(), some, Range()) is None
-    assert gain_over_arm(some, Sums(), Range()) is None
+    assert gain_over_arm(some, Sums(), Range()) is None and worth(1.0, some, Sums(), Range()) is None
     assert gain_over_path([(some, some), (some, Sums())], Range()) == gain_over_arm(some, some, Range())
 
 

@@ -140,6 +140,18 @@ def gain_over_path(segments: Sequence[tuple[Sums, Sums]], rewards: Range) -> Est
     return _around(math.fsum(values), math.fsum(centres), half, min(arm.effective for _, arm in known))
 
 
+def worth(n: float, to: Sums, left: Sums, rewards: Range) -> Estimate | None:
+    """What serving one arm n times brings above serving another: n times the difference of their weighted means."""
+    if to.w <= 0.0 or left.w <= 0.0:
+        return None
+    fours = [_plus_four(sums, rewards) for sums in (to, left)]
+    half = Z * n * math.sqrt(sum(_square(four) / (four.w * four.w) for four in fours))
+    value = n * (to.wr / to.w - left.wr / left.w)
+    return _around(
+        value, n * (fours[0].wr / fours[0].w - fours[1].wr / fours[1].w), half, min(to.effective, left.effective)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SampleRatio:
     """How often arms were served against how often they should have been. `odd`: the arms that are out of bounds."""
