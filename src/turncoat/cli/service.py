@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from turncoat.cli.screen import plain_table, screen
 from turncoat.packages import needed
 from turncoat.service.clock import as_datetime
-from turncoat.service.replay import Replayed, broken_audit, replay
 from turncoat.service.store import Store, open_store
+
+if TYPE_CHECKING:
+    from turncoat.service.replay import Replayed
 
 ROWS = 50_000  # of a Parquet file, gathered at a time
 
@@ -153,6 +155,8 @@ def _schema(polars: Any) -> dict[str, Any]:
 def run_verify(experiments: list[str], database: str) -> None:
     """Rebuild and compare."""
     from rich.progress import Progress
+
+    from turncoat.service.replay import broken_audit, replay
 
     console = screen(stderr=True)
     with _store(database) as store, store.reading() as session:

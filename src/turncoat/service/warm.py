@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from turncoat.learners import Turncoat
 
@@ -13,16 +19,29 @@ log = logging.getLogger("turncoat.warm")
 def warm_up() -> float:
     """Do once, with a learner that is thrown away, all that a learner is ever asked for; the seconds it took."""
     start = time.monotonic()
-    learner = Turncoat(["one", "two", "three"], seed=0)
-    learner.probabilities(allowed=["one", "two", "three"])
-    learner.probabilities(allowed=["one", "two"])
-    learner.observe(0, 0.5, 0.5)
-    learner.observe(0, 0.5, 0.5, allowed=[0, 1])
-    learner.add_arm("four")
-    learner.retire_arm("two")
-    learner.observe(1, 0.5, 0.5)
-    learner.probabilities(allowed=["one", "four"])
-    learner.explain()
+    with _one_at_a_time():
+        learner = Turncoat(["one", "two", "three"], seed=0)
+        learner.probabilities(allowed=["one", "two", "three"])
+        learner.probabilities(allowed=["one", "two"])
+        learner.observe(0, 0.5, 0.5)
+        learner.observe(0, 0.5, 0.5, allowed=[0, 1])
+        learner.add_arm("four")
+        learner.retire_arm("two")
+        learner.observe(1, 0.5, 0.5)
+        learner.probabilities(allowed=["one", "four"])
+        learner.explain()
     took = time.monotonic() - start
     log.info("kernels are ready after %.1f s", took)
     return took
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Processes that compile the same kernel at once would spoil its cache: the others wait, and find it there."""
+    path = Path(tempfile.gettempdir()) / f"turncoat-kernels-{os.getuid()}.lock"
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 import uuid
 
 import pytest
@@ -67,9 +68,19 @@ def test_one_seed_one_course_of_things() -> None:
     assert SystemChance().bits(128) != SystemChance().bits(128)
 
 
+FORKED = """
+import os, sys
+from turncoat.service.chance import SystemChance
+chance = SystemChance()
+child = os.fork()
+sys.stdout.write(f"{chance.uniform()}\\n")
+sys.stdout.flush()
+if child:
+    os.waitpid(child, 0)
+"""
+
+
 def test_a_fork_does_not_repeat_its_parents_draws() -> None:
-    chance = SystemChance()
-    chance._process = os.getpid() + 1  # as if it had been made before a fork
-    before = chance._random
-    assert 0.0 <= chance.uniform() < 1.0
-    assert chance._random is not before
+    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=True)
+    draws = ran.stdout.split()
+    assert len(draws) == len(set(draws)) == 2

@@ -23,7 +23,7 @@ from turncoat.errors import OptionError
 from turncoat.service import keys
 from turncoat.service.client import Client
 from turncoat.service.engine import Engine
-from turncoat.service.http import server
+from turncoat.service.http import server, worker
 from turncoat.service.http.settings import Settings
 from turncoat.service.keys import SCOPES, NewKey, Scope
 from turncoat.service.problems import Problem, Unauthorised, Unavailable
@@ -51,7 +51,7 @@ def test_several_workers_need_postgresql() -> None:
 def test_nobody_else_may_connect_while_there_is_no_key(tmp_path: Path, host: str) -> None:
     settings = Settings(host=host, database=str(tmp_path / "turncoat.db"))
     with pytest.raises(OptionError, match=f"host is {host!r}, .* there is no key yet"):
-        server.app(settings)
+        worker.app(settings)
     with_key(tmp_path / "turncoat.db")  # the store was let go of
     store = open_store(settings.database)
     server.check_bind(settings, store)

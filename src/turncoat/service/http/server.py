@@ -1,62 +1,45 @@
-"""Runs the service: one process on SQLite, as many as wanted on PostgreSQL."""
+"""Runs the service: one process on SQLite, as many as wanted on PostgreSQL.
+
+Nothing heavy is imported here: who only starts workers and watches over them should be quick about it.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 
 import msgspec
 import uvicorn
-from prometheus_client import disable_created_metrics
-from starlette.types import ASGIApp
 
 from turncoat.errors import OptionError
-from turncoat.service.engine import Engine
 from turncoat.service.http import journal, limits
-from turncoat.service.http.app import make_app
 from turncoat.service.http.guard import is_loopback
 from turncoat.service.http.metrics import SHARED
-from turncoat.service.http.office import Office
 from turncoat.service.http.protocol import GuardedProtocol
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.settings import ENVIRONMENT, Settings
 from turncoat.service.keys import KeyRing
 from turncoat.service.store import Store, open_store
-from turncoat.service.warm import warm_up
 
-ENVIRONMENT = "TURNCOAT_SERVE"  # how workers learn their settings
-SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the event loop's to let it run
+WORKER = "turncoat.service.http.worker:worker"
 
 
 def run(settings: Settings) -> None:
     """Serve until told to end (Ctrl+C, or a SIGTERM), then finish what is under way."""
     check(settings)
-    warm_up()  # here, and once: processes that compile the same kernel at once would spoil the cache
     if settings.workers == 1:
+        from turncoat.service.http.worker import app
+
         uvicorn.run(app(settings), **_uvicorn(settings))  # type: ignore[arg-type]
         return
+    store = open_store(settings.database)  # what would stop every worker is said here, once
+    try:
+        check_bind(settings, store)
+    finally:
+        store.close()
     with tempfile.TemporaryDirectory(prefix="turncoat-metrics-") as folder:
         os.environ[SHARED] = folder
         os.environ[ENVIRONMENT] = msgspec.json.encode(settings).decode()
-        uvicorn.run(f"{__name__}:worker", factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
-
-
-def app(settings: Settings) -> ASGIApp:
-    """The application, with its store opened."""
-    sys.setswitchinterval(SWITCH_SECONDS)
-    disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
-    store = open_store(settings.database)
-    try:
-        check_bind(settings, store)
-        return make_app(Office(Engine(store), store, settings))
-    except BaseException:
-        store.close()
-        raise
-
-
-def worker() -> ASGIApp:
-    """One of several: the application by the settings in the environment."""
-    return app(msgspec.json.decode(os.environ[ENVIRONMENT], type=Settings))
+        uvicorn.run(WORKER, factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
 
 
 def check(settings: Settings) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+ENVIRONMENT = "TURNCOAT_SERVE"  # how workers learn their settings
+
 
 class Settings(Struct, frozen=True, kw_only=True):
     """All that `turncoat serve` can be told."""

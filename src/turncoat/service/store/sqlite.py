@@ -72,7 +72,7 @@ class SQLiteSession:
 
 
 class SQLiteStore:
-    """A file. Its one writing connection may be used by one thread at a time."""
+    """A file. Threads that write take turns at its one writing connection."""
 
     shared = False
 
@@ -80,7 +80,7 @@ class SQLiteStore:
         """`beside`: where a service has the file already, look over its shoulder and write a row now and then."""
         self.path = Path(path)
         self._readers: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.RLock()
         self._is_closed = False
         self._file = self._hold(beside)
         try:
@@ -131,7 +131,7 @@ class SQLiteStore:
     @contextmanager
     def transaction(self) -> Iterator[SQLiteSession]:
         """All of it or nothing."""
-        with _plainly():
+        with self._writing, _plainly():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield SQLiteSession(self._writer)

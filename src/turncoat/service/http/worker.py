@@ -1,0 +1,39 @@
+"""One process that serves: the application, its engine and its store."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import msgspec
+from prometheus_client import disable_created_metrics
+from starlette.types import ASGIApp
+
+from turncoat.service.engine import Engine
+from turncoat.service.http.app import make_app
+from turncoat.service.http.office import Office
+from turncoat.service.http.server import check_bind
+from turncoat.service.http.settings import ENVIRONMENT, Settings
+from turncoat.service.store import open_store
+from turncoat.service.warm import warm_up
+
+SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the event loop's to let it run
+
+
+def app(settings: Settings) -> ASGIApp:
+    """The application, with its store opened and its kernels at hand."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
+    store = open_store(settings.database)
+    try:
+        check_bind(settings, store)
+        warm_up()
+        return make_app(Office(Engine(store), store, settings))
+    except BaseException:
+        store.close()
+        raise
+
+
+def worker() -> ASGIApp:
+    """One of several: the application by the settings in the environment."""
+    return app(msgspec.json.decode(os.environ[ENVIRONMENT], type=Settings))
