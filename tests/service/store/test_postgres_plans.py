@@ -28,7 +28,6 @@ def statements(session: PostgresSession) -> None:
     session.run(intake.LET_GO, units=UNITS, ids=BATCH)
     session.rows(intake.USED, ids=BATCH)
     session.rows(telling.KNOWN, ids=BATCH)
-    session.rows(telling.WAITING, ids=BATCH)
     session.rows(telling.PARTS, ids=BATCH)
     session.rows(telling.CLOSED, ids=BATCH)
     session.run(engine.BEGIN_WINDOW, at=1.0, id=BATCH[0])
