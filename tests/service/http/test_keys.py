@@ -110,3 +110,14 @@ def test_keys_over_http(asked: Direct) -> None:
     listed = asked.ask("GET", "/v1/keys", headers=bearer)
     assert [key["name"] for key in listed.json()] == ["admin", "other"]
     assert other["key"].encode() not in listed.body and b"sha256" not in listed.body
+    reader = asked.post("/v1/keys", {"name": "reader", "scopes": ["read"]}, **bearer).json()
+    audit = asked.ask("GET", "/v1/audit", headers={"authorization": f"Bearer {reader['key']}"})
+    actor = f"admin ({made.json()['id']})"
+    assert [(entry["action"], entry["actor"]) for entry in audit.json()] == [
+        ("open", "local"),
+        ("make key", "local"),
+        ("make key", actor),
+        ("revoke key", actor),
+        ("make key", actor),
+    ]
+    assert not any(one["key"].split("_", 2)[2].encode() in audit.body for one in (other, reader, made.json()))

@@ -91,13 +91,15 @@ def test_told_to_end_it_finishes_what_is_under_way(tmp_path: Path) -> None:
         callers = [threading.Thread(target=call, args=(process.url,)) for _ in range(8)]
         for caller in callers:
             caller.start()
-        time.sleep(1.0)
+        until = time.monotonic() + 60.0
+        while len(told) < 100 and time.monotonic() < until:
+            time.sleep(0.01)
         began = time.monotonic()
         process.end()
-        assert time.monotonic() - began < 8.0
+        assert time.monotonic() - began < 10.0
         for caller in callers:
             caller.join(30.0)
-    assert not odd and len(told) > 50
+    assert not odd and len(told) >= 100
     store = open_store(str(tmp_path / "turncoat.db"))
     records = {line.decision_id: line for line in Engine(store).log("e")}
     with store.reading() as session:

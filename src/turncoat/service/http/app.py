@@ -1,4 +1,4 @@
-"""The application: the table's routes under Starlette, the two hot ones found without it."""
+"""The application: the table's routes, in its order, under Starlette."""
 
 from __future__ import annotations
 
@@ -10,53 +10,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from turncoat.service.http import reply, table
 from turncoat.service.http.endpoint import Endpoint
 from turncoat.service.http.office import Office
 from turncoat.service.http.openapi import describe
-from turncoat.service.http.row import Row
 from turncoat.service.problems import NotAllowed, NotFound, Problem
 
 
-def make_app(office: Office, pages: Sequence[BaseRoute] = ()) -> ASGIApp:
+def make_app(office: Office, pages: Sequence[BaseRoute] = ()) -> Starlette:
     """What a server serves. `pages` are the dashboard's routes, which look after themselves."""
     rows = table.HEALTH if office.settings.role == "applier" else table.TABLE
     office.description = reply.encode(describe(rows))
-    endpoints = {row.name: Endpoint(row, office) for row in rows}
-    rest = _starlette(office, rows, endpoints, pages)
-    if office.settings.role == "applier":
-        return rest
-    return Front(endpoints["decide"], endpoints["reward"], rest)
-
-
-class Front:
-    """Decisions and rewards go straight to their endpoints, everything else to Starlette."""
-
-    def __init__(self, decide: ASGIApp, reward: ASGIApp, rest: ASGIApp) -> None:
-        self._decide = decide
-        self._reward = reward
-        self._rest = rest
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Where to?"""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            match scope["path"].split("/"):
-                case ["", "v1", "experiments", key, "decisions"] if key:
-                    scope["path_params"] = {"key": key}
-                    return await self._decide(scope, receive, send)
-                case ["", "v1", "decisions", decision_id, "reward"] if decision_id:
-                    scope["path_params"] = {"decision_id": decision_id}
-                    return await self._reward(scope, receive, send)
-        return await self._rest(scope, receive, send)
-
-
-def _starlette(
-    office: Office, rows: Sequence[Row], endpoints: dict[str, Endpoint], pages: Sequence[BaseRoute]
-) -> Starlette:
     routes: list[BaseRoute] = [
-        Route(path, _ByMethod({row.method: endpoints[row.name] for row in rows if row.path == path}))
+        Route(path, _ByMethod({row.method: Endpoint(row, office) for row in rows if row.path == path}))
         for path in dict.fromkeys(row.path for row in rows)
     ]
 

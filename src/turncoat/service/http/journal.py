@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import logging.config
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,6 +33,12 @@ class JsonLines(logging.Formatter):
         return encode(said).decode()
 
 
+def begin(level: str) -> None:
+    """From now on everything is written down this way, warnings too."""
+    logging.config.dictConfig(configuration(level))
+    logging.captureWarnings(True)
+
+
 def configuration(level: str) -> dict[str, Any]:
     """For logging.config.dictConfig, and for uvicorn, whose own access log stays off."""
     name = level.upper()
@@ -45,6 +52,7 @@ def configuration(level: str) -> dict[str, Any]:
             "turncoat": ours,
             "turncoat.access": {**ours, "level": "INFO"},
             "uvicorn": ours,
+            "py.warnings": ours,
             "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
         },
     }

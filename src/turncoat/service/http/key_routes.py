@@ -1,17 +1,19 @@
-"""Routes that make and revoke keys: a running service holds its SQLite file alone, so this is where it is done."""
+"""Routes that make and revoke keys from afar. What they do is in the audit, the secrets are not."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from turncoat.service import keys
+from turncoat.service.audit import write_down
+from turncoat.service.http.experiments import actor
 from turncoat.service.http.office import Office
 from turncoat.service.http.row import Call
 
 
 async def create_key(office: Office, call: Call) -> keys.IssuedKey:
     """Make a key. It is shown this once."""
-    made = await office.desk.run(partial(_issue, office, call.body))
+    made = await office.desk.run(partial(_issue, office, call.body, actor(call)))
     await office.look(office.ring.refresh)
     return made
 
@@ -24,19 +26,25 @@ async def list_keys(office: Office, call: Call) -> list[keys.KeyRecord]:
 
 async def revoke_key(office: Office, call: Call) -> keys.KeyRecord:
     """Make a key good for nothing, everywhere within a second."""
-    revoked = await office.desk.run(partial(_revoke, office, call.params["id"]))
+    revoked = await office.desk.run(partial(_revoke, office, call.params["id"], actor(call)))
     await office.look(office.ring.refresh)
     return revoked
 
 
-def _issue(office: Office, new: keys.NewKey) -> keys.IssuedKey:
+def _issue(office: Office, new: keys.NewKey, who: str) -> keys.IssuedKey:
+    now = office.clock.now()
     with office.store.transaction() as session:
-        return keys.issue(session, new, office.clock.now())
+        made = keys.issue(session, new, now)
+        write_down(session, now, who, "make key", None, before=None, after={"id": made.id, "scopes": made.scopes})
+        return made
 
 
-def _revoke(office: Office, number: str) -> keys.KeyRecord:
+def _revoke(office: Office, number: str, who: str) -> keys.KeyRecord:
+    now = office.clock.now()
     with office.store.transaction() as session:
-        return keys.revoke(session, number, office.clock.now())
+        revoked = keys.revoke(session, number, now)
+        write_down(session, now, who, "revoke key", None, before=None, after={"id": number})
+        return revoked
 
 
 def _listed(office: Office) -> list[keys.KeyRecord]:

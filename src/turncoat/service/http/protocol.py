@@ -1,4 +1,7 @@
-"""uvicorn's HTTP protocol with limits it does not have: on the size of the headers, and on the time they may take."""
+"""uvicorn's HTTP protocol with limits it does not have: on the size of the headers, and on the time they may take.
+
+And it sends an answer in one piece: uvicorn writes headers and body apart, each a call into the system and a packet.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,50 @@ import asyncio
 import socket
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from turncoat.service.http import limits
 from turncoat.service.http.reply import PROBLEM, ProblemBody, encode
+
+
+class _Together:
+    """The connection, as the answer to one request sees it: the headers wait for the body."""
+
+    __slots__ = ("_cycle", "_head", "_transport", "is_closing")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._transport = cycle.transport
+        self._head: bytes | None = None
+        self.is_closing = cycle.transport.is_closing
+        tell = cycle.on_response
+
+        def complete() -> None:
+            self._flush()  # an answer to HEAD has no body
+            del self._cycle  # they know each other: without this they would wait for the garbage collector
+            tell()
+
+        cycle.on_response = complete
+
+    def write(self, data: bytes) -> None:
+        """The first time, once the answer has begun, these are its headers."""
+        if self._head is not None:
+            self._transport.write(self._head + data)
+            self._head = b""
+        elif self._cycle.response_started:
+            self._head = data
+        else:
+            self._transport.write(data)  # "100 Continue"
+
+    def close(self) -> None:
+        """Send what there is, and close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._head:
+            self._transport.write(self._head)
+            self._head = b""
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -44,6 +87,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Its headers are there."""
         self._in_head = False
         super().on_headers_complete()
+        self.cycle.transport = _Together(self.cycle)  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         """Some bytes."""

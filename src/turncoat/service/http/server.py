@@ -73,6 +73,7 @@ def _uvicorn(settings: Settings) -> dict[str, object]:
         "log_config": journal.configuration(settings.log_level),
         "access_log": False,
         "server_header": False,
+        "proxy_headers": False,
         "limit_concurrency": settings.limit_concurrency,
         "timeout_keep_alive": limits.KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": settings.shutdown_s,

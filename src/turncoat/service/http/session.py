@@ -48,9 +48,7 @@ async def sign_in(office: Office, request: Request, to: str = "/") -> Response:
         raise Malformed("the form cannot be read", field="key") from None
     may(office.guard.holder_of(typed), "read")
     answer = RedirectResponse(to, 303)
-    answer.set_cookie(
-        COOKIE, typed, max_age=SECONDS, httponly=True, samesite="strict", secure=request.url.scheme == "https"
-    )
+    answer.set_cookie(COOKIE, typed, max_age=SECONDS, httponly=True, samesite="strict", secure=_is_https(request))
     return answer
 
 
@@ -58,8 +56,13 @@ def sign_out(office: Office, request: Request, to: str = "/") -> Response:
     """Forget the cookie."""
     check_own_page(request)
     answer = RedirectResponse(to, 303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=_is_https(request))
     return answer
+
+
+def _is_https(request: Request) -> bool:
+    """Also by the word of a proxy in front: a lie would only make the cookie useless to whoever told it."""
+    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
 
 
 def check_own_page(request: Request) -> None:

@@ -10,6 +10,7 @@ from prometheus_client import disable_created_metrics
 from starlette.types import ASGIApp
 
 from turncoat.service.engine import Engine
+from turncoat.service.http import journal
 from turncoat.service.http.app import make_app
 from turncoat.service.http.office import Office
 from turncoat.service.http.server import check_bind
@@ -22,6 +23,7 @@ SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the 
 
 def app(settings: Settings) -> ASGIApp:
     """The application, with its store opened and its kernels at hand."""
+    journal.begin(settings.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
     store = open_store(settings.database)
