@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 import msgspec
 
 from turncoat.service.http.app import make_app
 from turncoat.service.http.office import Office
+from turncoat.service.store import Session
+
+T = TypeVar("T")
 
 JSON = {"content-type": "application/json"}
 
@@ -54,6 +57,17 @@ class Direct:
     def run(self, coroutine: Any) -> Any:
         """Do something on the event loop."""
         return self._runner.run(coroutine)
+
+    def write(self, do: Callable[[Session], T]) -> T:
+        """Change the store, in the thread that writes to it, and have the keys read again."""
+
+        def done() -> T:
+            with self.office.store.transaction() as session:
+                return do(session)
+
+        made: T = self._runner.run(self.office.desk.run(done))
+        self.office.ring.refresh()
+        return made
 
     def work(self) -> None:
         """Apply all that waits."""

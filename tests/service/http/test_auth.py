@@ -33,15 +33,10 @@ class Door:
     def made(self, *scopes: Scope, seconds: float | None = None) -> str:
         expires_at = None if seconds is None else as_datetime(self._clock.now() + seconds)
         new = keys.NewKey(name="somebody", scopes=list(scopes), expires_at=expires_at)
-        with self.asked.office.store.transaction() as session:
-            made = keys.issue(session, new, self._clock.now())
-        self.asked.office.ring.refresh()
-        return made.key
+        return self.asked.write(lambda session: keys.issue(session, new, self._clock.now())).key
 
     def revoke(self, key: str) -> None:
-        with self.asked.office.store.transaction() as session:
-            keys.revoke(session, key.split("_")[1], self._clock.now())
-        self.asked.office.ring.refresh()
+        self.asked.write(lambda session: keys.revoke(session, key.split("_")[1], self._clock.now()))
 
     def knock(self, row: Row, path: str | None = None, **headers: str) -> Said:
         named = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.service.http.direct import JSON, Direct, direct
 from tests.service.http.served import make_office
+from turncoat.service.http.metrics import Recent
 from turncoat.service.http.settings import Settings
 
 
@@ -64,6 +66,27 @@ def test_lag_is_what_waits(tmp_path: Path) -> None:
         assert 0.0 < first["turncoat_applier_lag_seconds",] < second["turncoat_applier_lag_seconds",] < 60.0
         asked.work()
         assert figures(asked)["turncoat_applier_lag_rows",] == 0
+
+
+def test_the_last_minute_in_figures(asked: Direct) -> None:
+    before = asked.office.metrics.gauges()
+    assert (before["decisions_per_second"], before["decide_p50_seconds"], before["lag_rewards"]) == (0.0, None, 0)
+    for _ in range(30):
+        asked.post("/v1/experiments/e/decisions", {})
+    asked.post("/v1/experiments/nobody/decisions", {})
+    after = asked.office.metrics.gauges()
+    assert after["decisions_per_second"] == 0.5 and after["rewards_per_second"] == 0.0
+    assert 0.0 < after["decide_p50_seconds"] <= after["decide_p99_seconds"] < 10.0
+
+
+def test_what_is_forgotten_does_not_slow_the_rate_down() -> None:
+    recent = Recent()
+    for number in range(5000):
+        recent.add((number / 1000.0, number / 1e6))
+    rate, median, most = recent.figures(5.0)
+    assert rate == pytest.approx(1000.0, rel=1e-3)
+    assert median == pytest.approx(0.004) and most == pytest.approx(0.00498)
+    assert recent.figures(100.0) == (0.0, None, None)
 
 
 def test_names_from_callers_are_escaped_and_unknown_addresses_make_no_series(asked: Direct) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.service.http.direct import Direct, Said, direct
@@ -16,60 +16,46 @@ from tests.service.http.served import make_office
 from turncoat.service import keys
 from turncoat.service.http import session
 from turncoat.service.http.app import make_app
-from turncoat.service.http.office import Office
-from turncoat.service.http.reply import refusal
+from turncoat.service.http.door import Door
 from turncoat.service.keys import Scope
-from turncoat.service.problems import Problem
 
 FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
 
 
-def pages(office: Office) -> list[Route]:
-    """A page, a way in and a way out, as the dashboard has them."""
+class Look:
+    """Pages without any looks."""
 
-    def careful(page: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            try:
-                return await page(request)
-            except Problem as problem:
-                said = refusal(problem)
-                return Response(said.body, said.status)
+    def login(self, *, next_page: str = "", failed: bool = False) -> str:
+        return f"form, next {next_page}, failed {failed}"
 
-        return answer
+    def problem(self, title: str, detail: str) -> str:
+        return f"problem: {title}"
 
-    async def home(request: Request) -> Response:
-        return PlainTextResponse(session.visitor(office, request).name)
 
-    async def sign_in(request: Request) -> Response:
-        return await session.sign_in(office, request)
+async def home_page(request: Request) -> Response:
+    return PlainTextResponse("home")
 
-    async def sign_out(request: Request) -> Response:
-        return session.sign_out(office, request)
 
-    return [
-        Route("/", careful(home)),
-        Route("/sign-in", careful(sign_in), methods=["POST"]),
-        Route("/sign-out", careful(sign_out), methods=["POST"]),
-    ]
+async def style(request: Request) -> Response:
+    return PlainTextResponse("style")
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Direct]:
     office = make_office(tmp_path)
+    door = Door(office, Look(), HTMLResponse)
     with direct(office) as one:
-        one._app = make_app(office, pages(office))
+        one._app = make_app(office, door.routes([Route("/", home_page), Route("/static/style.css", style)]))
         yield one
 
 
 def made(site: Direct, *scopes: Scope) -> str:
-    with site.office.store.transaction() as writing:
-        key = keys.issue(writing, keys.NewKey(name="someone", scopes=list(scopes)), site.office.clock.now())
-    site.office.ring.refresh()
-    return key.key
+    new = keys.NewKey(name="someone", scopes=list(scopes))
+    return site.write(lambda session: keys.issue(session, new, site.office.clock.now())).key
 
 
 def typed(site: Direct, key: str, **headers: str) -> Said:
-    return site.ask("POST", "/sign-in", f"key={quote(key)}".encode(), {**FORM, **headers})
+    return site.ask("POST", "/login", f"key={quote(key)}".encode(), {**FORM, **headers})
 
 
 def home(site: Direct, cookie: str | None) -> Said:
@@ -77,22 +63,38 @@ def home(site: Direct, cookie: str | None) -> Said:
 
 
 def test_without_keys_this_machine_just_looks(site: Direct) -> None:
-    assert home(site, None).body == b"local"
-    assert site.ask("GET", "/", host="evil.example").status == 403
+    assert home(site, None).body == b"home"
+    said = site.ask("GET", "/", host="evil.example")
+    assert (said.status, said.body) == (403, b"problem: this key may not do that")
+
+
+def test_what_pages_load_is_open_and_the_form_too(site: Direct) -> None:
+    made(site, "read")
+    assert site.ask("GET", "/static/style.css").body == b"style"
+    assert site.ask("GET", "/login?next=%2Fsystem%3Fx%3D1").body == b"form, next /system?x=1, failed False"
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example", "//evil.example", "/\\evil.example", "", "x", "/a\nb"])
+def test_nobody_is_sent_elsewhere_from_the_form(site: Direct, elsewhere: str) -> None:
+    key = made(site, "read")
+    assert site.ask("GET", f"/login?next={quote(elsewhere, safe='')}").body == b"form, next /, failed False"
+    said = site.ask("POST", "/login", f"key={key}&next={quote(elsewhere, safe='')}".encode(), FORM)
+    assert (said.status, said.headers["location"]) == (303, "/")
 
 
 def test_a_key_typed_once_opens_the_pages(site: Direct) -> None:
     key = made(site, "read")
-    assert home(site, None).status == 401
-    said = typed(site, key)
-    assert (said.status, said.headers["location"]) == (303, "/")
+    sent = site.ask("GET", "/?a=b")
+    assert (sent.status, sent.headers["location"]) == (303, "/login?next=%2F%3Fa%3Db")
+    said = site.ask("POST", "/login", f"key={quote(key)}&next=%2F%3Fa%3Db".encode(), FORM)
+    assert (said.status, said.headers["location"]) == (303, "/?a=b")
     cookie = said.headers["set-cookie"]
     parts = {part.strip().lower() for part in cookie.split(";")[1:]}
     assert {"httponly", "samesite=strict", "path=/"} <= parts and "secure" not in parts  # this was plain http
     pair = cookie.partition(";")[0]
-    assert home(site, pair).body == b"someone"
-    assert home(site, f"other=1; {pair}").body == b"someone"
-    out = site.ask("POST", "/sign-out", b"", {**FORM, "cookie": pair})
+    assert home(site, pair).body == b"home"
+    assert home(site, f"other=1; {pair}").body == b"home"
+    out = site.ask("POST", "/logout", b"", {**FORM, "cookie": pair})
     assert out.status == 303 and 'turncoat_key=""' in out.headers["set-cookie"]
 
 
@@ -101,17 +103,15 @@ def test_the_cookie_is_good_for_pages_alone_and_only_while_the_key_is(site: Dire
     cookie = f"{session.COOKIE}={key}"
     assert home(site, cookie).status == 200
     assert site.ask("GET", "/v1/experiments", headers={"cookie": cookie}).status == 401
-    with site.office.store.transaction() as writing:
-        keys.revoke(writing, key.split("_")[1], site.office.clock.now())
-    site.office.ring.refresh()
-    assert home(site, cookie).status == 401
+    site.write(lambda writing: keys.revoke(writing, key.split("_")[1], site.office.clock.now()))
+    assert home(site, cookie).status == 303
 
 
 def test_a_wrong_key_or_one_that_may_not_read_gets_no_cookie(site: Direct) -> None:
     writer = made(site, "decide", "reward", "admin")
-    for key, status in (("nonsense", 401), ("", 401), ("tk_ü_x", 401), (writer, 403), (f"{writer}x", 401)):
+    for key in ("nonsense", "", "tk_ü_x", writer, f"{writer}x"):
         said = typed(site, key)
-        assert said.status == status and "set-cookie" not in said.headers
+        assert (said.status, said.body) == (401, b"form, next /, failed True") and "set-cookie" not in said.headers
         assert not key or key.encode() not in said.body
     assert home(site, f"{session.COOKIE}={writer}").status == 403
 
@@ -129,17 +129,23 @@ def test_a_wrong_key_or_one_that_may_not_read_gets_no_cookie(site: Direct) -> No
 def test_another_site_cannot_send_our_forms(site: Direct, sent: dict[str, str]) -> None:
     key = made(site, "read")
     assert typed(site, key, **sent).status == 403
-    assert site.ask("POST", "/sign-out", b"", {**FORM, **sent}).status == 403
+    assert site.ask("POST", "/logout", b"", {**FORM, **sent}).status == 403
 
 
 def test_a_form_without_a_sign_of_where_it_is_from_is_refused(site: Direct) -> None:
     key = made(site, "read")
-    said = site.ask("POST", "/sign-in", f"key={key}".encode(), {"content-type": FORM["content-type"]})
+    said = site.ask("POST", "/login", f"key={key}".encode(), {"content-type": FORM["content-type"]})
     assert said.status == 403
+
+
+def test_behind_https_the_cookie_is_for_https_alone(site: Direct) -> None:
+    key = made(site, "read")
+    said = typed(site, key, **{"x-forwarded-proto": "https", "origin": "https://localhost"})
+    assert "secure" in said.headers["set-cookie"].lower()
 
 
 def test_a_form_has_its_limits(site: Direct) -> None:
     made(site, "read")
-    assert site.ask("POST", "/sign-in", b"x" * 100_000, FORM).status == 413
-    assert site.ask("POST", "/sign-in", b"&".join([b"a=b"] * 50), FORM).status == 400
-    assert site.ask("POST", "/sign-in", b"key=\xff", FORM).status == 400
+    assert site.ask("POST", "/login", b"x" * 100_000, FORM).status == 413
+    assert site.ask("POST", "/login", b"&".join([b"a=b"] * 50), FORM).status == 400
+    assert site.ask("POST", "/login", b"key=\xff", FORM).status == 400

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter as Tally
+from collections import deque
 from collections.abc import Iterable, Sequence
+from time import monotonic
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -22,20 +25,40 @@ from turncoat.service.store import Store
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+MINUTE = 60.0
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 WAITING = "SELECT COUNT(*), MIN(received_at) FROM inbox WHERE experiment IS NOT NULL"
 VERSIONS = "SELECT key, version FROM experiment ORDER BY id"
 
 
+class Recent:
+    """How long the latest requests of a route took, and when they were."""
+
+    def __init__(self) -> None:
+        self._latest: deque[tuple[float, float]] = deque(maxlen=2000)
+        self.add = self._latest.append
+
+    def figures(self, now: float) -> tuple[float, float | None, float | None]:
+        """Of the last minute: how many a second, their median, and what 99 % of them stayed below."""
+        latest = [one for one in list(self._latest) if one[0] > now - MINUTE]
+        if not latest:
+            return 0.0, None, None
+        whole = len(latest) == self._latest.maxlen  # more came than are remembered
+        took = sorted(seconds for _, seconds in latest)
+        rate = len(latest) / (max(now - latest[0][0], 1e-3) if whole else MINUTE)
+        return rate, took[len(took) // 2], took[min(len(took) * 99 // 100, len(took) - 1)]
+
+
 class Meter:
     """One route's."""
 
-    def __init__(self, route: str, requests: Counter, seconds: Histogram | None) -> None:
+    def __init__(self, route: str, requests: Counter, seconds: Histogram | None, recent: Recent | None) -> None:
         self._route = route
         self._requests = requests
         self._by_status: dict[int, Counter] = {}
         self._seconds = seconds
+        self._recent = recent
 
     def count(self, status: int, seconds: float) -> None:
         """A request has been answered."""
@@ -45,6 +68,8 @@ class Meter:
         counter.inc()
         if self._seconds is not None:
             self._seconds.observe(seconds)
+        if self._recent is not None and status < 300:
+            self._recent.add((monotonic(), seconds))
 
 
 class Metrics:
@@ -53,6 +78,7 @@ class Metrics:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._registry = CollectorRegistry()
         self._present = _Present(store, clock)
+        self._recent = {"decide": Recent(), "reward": Recent()}
         self._requests = Counter(
             "turncoat_requests", "Requests answered.", ["route", "status"], registry=self._registry
         )
@@ -79,7 +105,7 @@ class Metrics:
 
     def route(self, name: str, *, timed: bool = False) -> Meter:
         """The meter of a route; `timed` if how long it takes is of interest."""
-        return Meter(name, self._requests, self._seconds.labels(name) if timed else None)
+        return Meter(name, self._requests, self._seconds.labels(name) if timed else None, self._recent.get(name))
 
     def served(self, answers: Sequence[Done | Exception]) -> None:
         """A batch has been answered."""
@@ -98,6 +124,15 @@ class Metrics:
         for status, n in rewards.items():
             self._rewards.labels(status).inc(n)
 
+    def gauges(self) -> dict[str, Any]:
+        """For the dashboard's page about the system: what this worker did in the last minute, and what waits."""
+        now = monotonic()
+        found: dict[str, Any] = {}
+        for route, many in (("decide", "decisions_per_second"), ("reward", "rewards_per_second")):
+            found[many], found[f"{route}_p50_seconds"], found[f"{route}_p99_seconds"] = self._recent[route].figures(now)
+        found["lag_rewards"], found["lag_seconds"] = self._present.waiting()
+        return found
+
     def text(self) -> bytes:
         """In Prometheus' own format. Reads the store, so not on the event loop."""
         if SHARED in os.environ:
@@ -114,11 +149,16 @@ class _Present(Collector):
         self._store = store
         self._clock = clock
 
-    def collect(self) -> Iterable[Metric]:
+    def waiting(self) -> tuple[int, float]:
+        """Rewards to be applied, and how long the oldest has waited."""
         with self._store.reading() as session:
             ((rows, oldest),) = session.rows(WAITING)
+        return rows, 0.0 if oldest is None else max(0.0, self._clock.now() - oldest)
+
+    def collect(self) -> Iterable[Metric]:
+        rows, lag = self.waiting()
+        with self._store.reading() as session:
             versions = session.rows(VERSIONS)
-        lag = 0.0 if oldest is None else max(0.0, self._clock.now() - oldest)
         yield GaugeMetricFamily("turncoat_applier_lag_rows", "Rewards waiting to be applied.", rows)
         yield GaugeMetricFamily("turncoat_applier_lag_seconds", "How long the oldest of them has waited.", lag)
         yield GaugeMetricFamily("turncoat_store_bytes", "Size of the store.", self._store.size())

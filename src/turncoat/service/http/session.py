@@ -1,17 +1,11 @@
 """The dashboard's way in: a key typed into a form once, then a cookie that no script reads and no other site uses.
 
-For whoever writes pages:
-
-    visitor = session.visitor(office, request)      who looks; raises Unauthorised: show them the form
-    await session.sign_in(office, request)          answers the form (field `key`), with the cookie or a Problem
-    session.sign_out(office, request)               forgets it
-    session.check_own_page(request)                 call first in every other POST of a page
-
 Only the key itself is in the cookie: revoking it ends the session everywhere, and nothing else need be kept.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -28,6 +22,13 @@ COOKIE = "turncoat_key"
 SECONDS = 12 * 3600
 
 
+class Typed(NamedTuple):
+    """What somebody typed into the form."""
+
+    key: str
+    next_page: str
+
+
 def visitor(office: Office, request: Request, scope: str = "read") -> Holder:
     """Who looks at a page: by their cookie, or anyone on this machine while there is no key."""
     if office.guard.is_open:
@@ -38,31 +39,35 @@ def visitor(office: Office, request: Request, scope: str = "read") -> Holder:
     return may(office.guard.holder_of(key), scope)
 
 
-async def sign_in(office: Office, request: Request, to: str = "/") -> Response:
-    """Answer the form: on to the pages, with the cookie, if the key is good for reading."""
-    check_own_page(request)
+async def typed(request: Request) -> Typed:
+    """What the form says: `key`, and `next`, where to go from there."""
     body = await read(request.receive, dict(request.scope["headers"]), limits.BODY)
     try:
-        typed = parse_qs(body.decode("ascii"), max_num_fields=10).get("key", [""])[0].strip()
+        fields = parse_qs(body.decode("ascii"), max_num_fields=10)
     except ValueError:
         raise Malformed("the form cannot be read", field="key") from None
-    may(office.guard.holder_of(typed), "read")
-    answer = RedirectResponse(to, 303)
-    answer.set_cookie(COOKIE, typed, max_age=SECONDS, httponly=True, samesite="strict", secure=_is_https(request))
+    return Typed(fields.get("key", [""])[0].strip(), inside(fields.get("next", [""])[0]))
+
+
+def inside(address: str | None) -> str:
+    """An address of our own pages; anything else is the first page, so that nobody is sent elsewhere from here."""
+    own = address is not None and address.startswith("/") and address.isprintable()
+    return str(address) if own and not str(address).startswith(("//", "/\\")) else "/"
+
+
+def sign_in(office: Office, request: Request, form: Typed) -> Response:
+    """On to the pages, with the cookie, if the key is good for reading."""
+    may(office.guard.holder_of(form.key), "read")
+    answer = RedirectResponse(form.next_page, 303)
+    answer.set_cookie(COOKIE, form.key, max_age=SECONDS, httponly=True, samesite="strict", secure=_is_https(request))
     return answer
 
 
-def sign_out(office: Office, request: Request, to: str = "/") -> Response:
+def sign_out(request: Request) -> Response:
     """Forget the cookie."""
-    check_own_page(request)
-    answer = RedirectResponse(to, 303)
+    answer = RedirectResponse("/", 303)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=_is_https(request))
     return answer
-
-
-def _is_https(request: Request) -> bool:
-    """Also by the word of a proxy in front: a lie would only make the cookie useless to whoever told it."""
-    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
 
 
 def check_own_page(request: Request) -> None:
@@ -72,3 +77,8 @@ def check_own_page(request: Request) -> None:
         raise Forbidden("a form is sent with the header Origin, and it is missing", field="Origin")
     if not is_own_page(headers):
         raise Forbidden("a page of another origin sent this form; accepted are our own pages", field="Origin")
+
+
+def _is_https(request: Request) -> bool:
+    """Also by the word of a proxy in front: a lie would only make the cookie useless to whoever told it."""
+    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))

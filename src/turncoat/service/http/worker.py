@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 
 import msgspec
 from prometheus_client import disable_created_metrics
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from turncoat.packages import needed
 from turncoat.service.engine import Engine
 from turncoat.service.http import journal
 from turncoat.service.http.app import make_app
+from turncoat.service.http.door import dashboard
 from turncoat.service.http.office import Office
 from turncoat.service.http.server import check_bind
 from turncoat.service.http.settings import ENVIRONMENT, Settings
@@ -30,10 +34,18 @@ def app(settings: Settings) -> ASGIApp:
     try:
         check_bind(settings, store)
         warm_up()
-        return make_app(Office(Engine(store), store, settings))
+        office = Office(Engine(store), store, settings)
+        return make_app(office, _pages(office))
     except BaseException:
         store.close()
         raise
+
+
+def _pages(office: Office) -> list[Route]:
+    """The dashboard, except where nobody looks."""
+    if office.settings.role == "applier" or find_spec("turncoat.service.dashboard") is None:
+        return []
+    return dashboard(office, needed("turncoat.service.dashboard", "the dashboard", "serve"))
 
 
 def worker() -> ASGIApp:
