@@ -75,8 +75,8 @@ def test_a_restored_learner_goes_on_identically(make: Maker, copied: Callable[[t
     for t, decision in enumerate(reversed(waiting)):
         tell(learner, decision, loss=loss_at(t, 1))
         tell(again, decision, loss=loss_at(t, 1))
-    assert play_by_hand(again, 40) == play_by_hand(learner, 40)  # arms, propensities, ids and all
-    losses = np.random.default_rng(1).uniform(-1, 1, (50, K))
+    assert play_by_hand(again, 20) == play_by_hand(learner, 20)  # arms, propensities, ids and all
+    losses = np.random.default_rng(1).uniform(-1, 1, (30, K))
     assert np.array_equal(tc.play(again, losses), tc.play(learner, losses))
     assert again.state() == learner.state()
 

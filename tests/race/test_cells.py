@@ -180,17 +180,17 @@ def test_a_wish_to_stop_is_heard(make: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("block", [0, 1, 7])
 @pytest.mark.parametrize("name", ["real/10", "piecewise/3", "drift/2"])
 def test_the_streaming_comparator_is_the_tables(name: str, block: int) -> None:
-    game = scenario(name, 120, 5)
-    ground = lay_ground(game, checkpoints(120), 12, block=block)
+    game = scenario(name, 80, 5)
+    ground = lay_ground(game, checkpoints(80), 12, block=block)
     losses = game.losses()
     for row, t in enumerate(ground.t.tolist()):
         assert np.array_equal(ground.best[row], tc.best_switching_losses(losses[:t], 12))
     path = game.planted_path()
     assert np.allclose(ground.planted, np.cumsum(game.mean_losses(path))[ground.t - 1], rtol=1e-13, atol=0)
     assert ground.n_switches == game.n_switches == len(ground.starts) - 1
-    edges = [*ground.starts.tolist(), 120]
+    edges = [*ground.starts.tolist(), 80]
     assert np.array_equal(np.repeat(ground.path, np.diff(edges)), path)
-    assert same(ground, lay_ground(game, checkpoints(120), 12))
+    assert same(ground, lay_ground(game, checkpoints(80), 12))
 
 
 @pytest.mark.jit_off
