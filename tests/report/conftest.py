@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.sample import sample
-from turncoat.report import Frames, report
+from turncoat.report import Frames, report, write
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +22,9 @@ def folder(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("report")
     report(frames, home)
     return home
+
+
+@pytest.fixture
+def page_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are their page, without pictures beside it: those take most of the time."""
+    monkeypatch.setattr(write, "pictures", lambda spec: {})

@@ -47,6 +47,7 @@ def test_a_click_on_a_learner_dims_the_others_everywhere(folder: Path) -> None:
         assert browser.errors == []
 
 
+@pytest.mark.usefixtures("page_alone")
 def test_regret_below_zero_leaves_the_panel_without_a_complaint(frames: Frames, tmp_path: Path) -> None:
     """A log axis has no place for it: a marker at "NaN" would be an error on the console."""
     assert frames.traces is not None
@@ -61,6 +62,7 @@ def test_regret_below_zero_leaves_the_panel_without_a_complaint(frames: Frames, 
         assert not browser.evaluate("[...document.querySelectorAll('.figure')].some(f => f.innerHTML.includes('NaN'))")
 
 
+@pytest.mark.usefixtures("page_alone")
 def test_the_rest_of_thirty_learners_is_one_click_away(frames: Frames, tmp_path: Path) -> None:
     many = crowd(frames, 30)
     one = many.games.filter(pl.col("environment") == "flip/3")
@@ -77,6 +79,7 @@ def test_the_rest_of_thirty_learners_is_one_click_away(frames: Frames, tmp_path:
         assert browser.errors == [] and browser.requests == [page.as_uri()]
 
 
+@pytest.mark.usefixtures("page_alone")
 def test_figures_of_many_games_are_drawn_when_they_are_opened(frames: Frames, tmp_path: Path) -> None:
     many = in_games(frames, MANY_GAMES + 1)
     page = report(Frames(many.games, many.leaderboard, traces=many.traces, times=many.times), tmp_path)

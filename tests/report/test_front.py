@@ -99,6 +99,7 @@ def test_of_a_large_race_the_page_draws_everybody_in_standings_only(many: Frames
     assert whole.times is large.times and whole.leaderboard is large.leaderboard
 
 
+@pytest.mark.usefixtures("page_alone")
 def test_the_standings_of_each_league_have_a_table_and_the_rest_is_folded(many: Frames, tmp_path: Path) -> None:
     few = Frames(many.games, many.leaderboard, times=many.times)
     text = report(few, tmp_path).read_text(encoding="utf-8")
@@ -112,6 +113,7 @@ def test_the_standings_of_each_league_have_a_table_and_the_rest_is_folded(many: 
     assert all(seer in tables[2] and seer not in tables[0] + tables[1] for seer in seers(many))
 
 
+@pytest.mark.usefixtures("page_alone")
 def test_figures_of_many_games_are_folded_and_those_of_few_are_not(frames: Frames, tmp_path: Path) -> None:
     def folded(n: int) -> list[str]:
         games = in_games(frames, n)
