@@ -25,14 +25,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Z = 1.959963984540054  # of a normal variable, 2.5 % lie above this
 THIN = 30.0  # fewer effective decisions than this, and an estimate is shown in grey
 MISMATCH = 0.001  # the level of the sample-ratio check
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(NamedTuple):
     """Sums over decisions whose reward is known, given or by default: of 1, r, r², w, w², wr, wr², w²r and w²r²."""
 
     n: float = 0.0
@@ -44,9 +44,6 @@ class Sums:
     wr2: float = 0.0
     w2r: float = 0.0
     w2r2: float = 0.0
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
     @property
     def effective(self) -> float:
@@ -92,8 +89,7 @@ class Estimate:
 
 def add(sums: Iterable[Sums]) -> Sums:
     """All of them together."""
-    rows = [[getattr(one, name) for name in Sums.__slots__] for one in sums]
-    return Sums(*(math.fsum(column) for column in zip(*rows, strict=True)))
+    return Sums(*map(math.fsum, zip(*sums, strict=True)))
 
 
 def mean_reward(arm: Sums, rewards: Range) -> Estimate | None:
@@ -204,7 +200,8 @@ def _plus_four(s: Sums, rewards: Range) -> Sums:
     """With four more decisions, two at either end of the range, each of the weight Σw² / Σw."""
     w = s.w2 / s.w
     once, square = 2.0 * (rewards.low + rewards.high), 2.0 * (rewards.low**2 + rewards.high**2)
-    return s + Sums(4.0, once, square, 4.0 * w, 4.0 * w * w, w * once, w * square, w * w * once, w * w * square)
+    four = Sums(4.0, once, square, 4.0 * w, 4.0 * w * w, w * once, w * square, w * w * once, w * w * square)
+    return add((s, four))
 
 
 def _unseen_mean(s: Sums, rewards: Range) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -18,7 +18,7 @@ from turncoat.service.estimates import (
     gain_over_path,
     worth,
 )
-from turncoat.service.views.windows import Windows
+from turncoat.service.views.windows import Cell, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +87,43 @@ def gains(
     found: list[Gain] = []
     if control is not None and (one := _over_control(settled, control, rewards)) is not None:
         found.append(one)
-    over = [one for arm, added in arms.items() if (one := _over_arm(settled, arm, added, rewards)) is not None]
-    found += sorted(over, key=lambda one: (one.gain.is_thin, one.gain.value / one.n))
+    cells: dict[str, list[Cell]] = {arm: [] for arm in arms}
+    for cell in settled.stream("learn"):
+        cells[cell.arm].append(cell)
+    firsts = {arm: settled.first_at(added) if added > settled.begins(1) else 0 for arm, added in arms.items()}
+    learns = {first: _learn(settled, first) for first in set(firsts.values())}
+    over = [_over_arm(settled, arm, cells[arm], first, learns[first], rewards) for arm, first in firsts.items()]
+    known = [one for one in over if one is not None]
+    found += sorted(known, key=lambda one: (one.gain.is_thin, one.gain.value / one.n))
     if path and (one := _over_path(settled, path, rewards)) is not None:
         found.append(one)
     return found
 
 
+def _learn(settled: Windows, first: int, last: int | None = None) -> Sums:
+    """The learn stream's sums over the windows first … last - 1."""
+    end = settled.n_windows if last is None else last
+    return add(cell.sums for cell in settled.stream("learn") if first <= cell.window < end)
+
+
 def gain_series(settled: Windows, control: str | None, arm: str | None, rewards: Range) -> list[Estimate | None]:
     """The gain over control, or else over an arm, up to the end of each window."""
-    ours, theirs = [Sums()] * settled.n_windows, [Sums()] * settled.n_windows
+    ours: list[list[Sums]] = [[] for _ in range(settled.n_windows)]
+    theirs: list[list[Sums]] = [[] for _ in range(settled.n_windows)]
+    rival = ("learn", arm) if control is None else ("control", control)
     for cell in settled.cells:
         if cell.stream == "learn":
-            ours[cell.window] += cell.sums
-        if (cell.stream == "control" and cell.arm == control) or (
-            control is None and cell.stream == "learn" and cell.arm == arm
-        ):
-            theirs[cell.window] += cell.sums
-    first = next((i for i, sums in enumerate(theirs) if sums.n), settled.n_windows) if control is not None else 0
-    both = zip(accumulate(ours[first:]), accumulate(theirs[first:]), strict=True)
+            ours[cell.window].append(cell.sums)
+        if (cell.stream, cell.arm) == rival:
+            theirs[cell.window].append(cell.sums)
+    first = next((i for i, some in enumerate(theirs) if some), settled.n_windows) if control is not None else 0
+    both = zip(_cumulative(ours[first:]), _cumulative(theirs[first:]), strict=True)
     found = [(gain_over_control if control is not None else gain_over_arm)(a, b, rewards) for a, b in both]
     return [*[None] * first, *found]
+
+
+def _cumulative(parts: Sequence[Sequence[Sums]]) -> Iterator[Sums]:
+    return accumulate((add(some) for some in parts), lambda a, b: add((a, b)) if b else a)
 
 
 def _time(windows: Windows, behind: Sequence[float], round_: int) -> float:
@@ -130,7 +146,7 @@ def _over_control(settled: Windows, control: str, rewards: Range) -> Gain | None
     if not cells:
         return None
     first = min(cell.window for cell in cells)
-    learn = settled.total(lambda cell: cell.stream == "learn" and cell.window >= first)
+    learn = _learn(settled, first)
     theirs = add(cell.sums for cell in cells)
     gain = gain_over_control(learn, theirs, rewards)
     if gain is None:
@@ -138,11 +154,11 @@ def _over_control(settled: Windows, control: str, rewards: Range) -> Gain | None
     return Gain("control", control, gain, learn.n, _share(gain, learn), settled.begins(first))
 
 
-def _over_arm(settled: Windows, arm: str, added: float, rewards: Range) -> Gain | None:
-    """Since it was added."""
-    first = settled.first_at(added) if added > settled.begins(1) else 0
-    learn = settled.total(lambda cell: cell.stream == "learn" and cell.window >= first)
-    own = settled.total(lambda cell: cell.stream == "learn" and cell.window >= first and cell.arm == arm)
+def _over_arm(
+    settled: Windows, arm: str, cells: Sequence[Cell], first: int, learn: Sums, rewards: Range
+) -> Gain | None:
+    """Since it was added: from window `first` on."""
+    own = add(cell.sums for cell in cells if cell.window >= first)
     gain = gain_over_arm(learn, own, rewards)
     if gain is None:
         return None

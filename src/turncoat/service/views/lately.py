@@ -43,6 +43,10 @@ REFUSED = """
         ORDER BY received_at DESC LIMIT :limit) AS latest
     GROUP BY 1, 2
 """
+CLOSED = """
+    SELECT start / :step, SUM(n), SUM(n_rewarded), SUM(n_defaulted), SUM(n_expired) FROM bucket
+    WHERE experiment = :experiment AND width = :width AND start >= :since AND start < :until GROUP BY 1
+"""
 INBOX = "SELECT COUNT(*), MIN(received_at) FROM inbox WHERE experiment = :experiment"
 
 KINDS = ("rewarded", "defaulted", "expired", "late", "duplicate", "conflict", "out_of_range", "orphan")
@@ -118,10 +122,16 @@ def read_open(session: Session, experiment: int) -> dict[str, int]:
 def read_pace(session: Session, experiment: int, window_s: float, age: float, now: float) -> float:
     """Decisions an hour at the pace of the last ten minutes, closed ones and open ones."""
     time = min(PACE, max(age, 1.0))
-    cells = read_cells(session, experiment, FINE, FINE, (int(now - time), int(now) + 1))
+    closed = read_closed(session, experiment, FINE, (int(now - time), int(now) + 1))
     n, first = session.rows(NEW, experiment=experiment, since=now - time + window_s, limit=MOST_OPEN)[0]
     taken = max(now - (float(first) - window_s), 1e-3) if n == MOST_OPEN else time
-    return 3600.0 * (sum(cell.n for cell in cells) / time + float(n) / taken)
+    return 3600.0 * (sum(row[1] for row in closed) / time + float(n) / taken)
+
+
+def read_closed(session: Session, experiment: int, width: int, period: tuple[int, int]) -> list[list[int]]:
+    """Of each hour since 1970 that has any: its number, decisions closed; rewarded, defaulted and expired ones."""
+    rows = session.rows(CLOSED, experiment=experiment, width=width, step=3_600, since=period[0], until=period[1])
+    return [[int(number) for number in row] for row in rows]
 
 
 def read_recent(session: Session, experiment: int, settled: float, age: float) -> list[Cell]:
@@ -140,9 +150,9 @@ def read_hours(session: Session, experiment: int, now: float) -> dict[str, list[
         if 0 <= hour - first < HOURS and kind in hours:
             hours[kind][hour - first] += int(n)
 
-    for cell in read_cells(session, experiment, MIDDLE, 3_600, (first * 3_600, int(now) + 1)):
-        for kind in ("rewarded", "defaulted", "expired"):
-            note(cell.window, kind, getattr(cell, f"n_{kind}"))
+    for hour, _, *ended in read_closed(session, experiment, MIDDLE, (first * 3_600, int(now) + 1)):
+        for kind, n in zip(KINDS, ended, strict=False):
+            note(hour, kind, n)
     for hour, status, n in session.rows(REFUSED, experiment=experiment, since=first * 3_600.0, limit=MOST_REFUSED):
         note(int(hour), status, n)
     return hours

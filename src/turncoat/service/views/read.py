@@ -6,7 +6,7 @@ have all ended is counted: before, the good ones would be in and the others not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from turncoat.service.book import read_present, read_snapshot
 from turncoat.service.clock import Clock, SystemClock
@@ -41,6 +41,7 @@ from turncoat.service.views.windows import Windows, read_windows
 POINTS, FEW_POINTS = 240, 40  # versions in a picture, and in a small one
 WIDE = 24  # windows in the pictures of rewards
 PAGE = 25  # experiments on a page
+FEEDBACK = 3.0  # seconds for which the last decisions are not looked at again
 LAGGING = 5.0  # seconds that a reward may wait before that is an alarm
 MUCH_LATE = 0.05  # of the rewards of the last day
 HEADS = """
@@ -111,7 +112,9 @@ class _Kept:
     until: float
     windows: Windows
     thought: Thought | None = None
-    thought_until: float = field(default=float("-inf"))
+    thought_until: float = float("-inf")
+    feedback: tuple[Latest, dict[str, list[int]]] | None = None
+    feedback_until: float = float("-inf")
 
 
 class Views:
@@ -169,10 +172,20 @@ class Views:
         kept = self._kept.get(head.id)
         if kept is None or not kept.until - 60.0 <= now < kept.until:  # the clock may be set back
             windows = read_windows(session, head.id, head.created_at, now)
-            kept = self._kept[head.id] = _Kept(now + min(max(windows.step / 20.0, 1.0), 60.0), windows)
+            until = now + min(max(windows.step / 20.0, 1.0), 60.0)
+            kept = _Kept(until, windows) if kept is None else replace(kept, until=until, windows=windows)
+            self._kept[head.id] = kept
         if kept.thought is None or not kept.thought_until - patience <= now < kept.thought_until:
             kept.thought, kept.thought_until = read_thought(session, head.id), now + patience
         return kept
+
+    def _feedback(self, session: Session, head: Snapshot, now: float) -> tuple[Latest, dict[str, list[int]]]:
+        """Read again after some seconds."""
+        kept = self._kept[head.id]
+        if kept.feedback is None or not kept.feedback_until - FEEDBACK <= now < kept.feedback_until:
+            kept.feedback = read_latest(session, head.id, len(head.arms)), read_hours(session, head.id, now)
+            kept.feedback_until = now + FEEDBACK
+        return kept.feedback
 
     def _page(self, session: Session, head: Snapshot, now: float) -> Page:
         present, everything = self._present(session, head, now, patience=1.0)
@@ -183,7 +196,7 @@ class Views:
         added = {line.arm: line.added_at for line in arms if line.n}
         found = gains(windows, control, added, present.path, rewards)
         rival = next((one.name for one in found if one.over == "arm" and not one.gain.is_thin), None)
-        latest, hours = read_latest(session, head.id, len(head.arms)), read_hours(session, head.id, now)
+        latest, hours = self._feedback(session, head, now)
         changes = read_changes(session, head.key)
         return Page(
             present=present,

@@ -6,8 +6,10 @@ all of its life is there and no more than some thousand rows are read, however l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from turncoat.service.estimates import Sums, add
 from turncoat.service.store.interface import Session
@@ -25,8 +27,7 @@ SUMMED = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """What was closed of one arm and stream in one window."""
 
     window: int
@@ -72,13 +73,16 @@ class Windows:
         merged = [_merged(key, some) for key, some in cells.items()]
         return Windows(self.start, self.step * times, n, merged)
 
-    def total(self, wanted: Callable[[Cell], bool]) -> Sums:
-        """The sums of some cells."""
-        return add(cell.sums for cell in self.cells if wanted(cell))
-
     def stream(self, stream: str) -> list[Cell]:
         """The cells of one stream."""
-        return [cell for cell in self.cells if cell.stream == stream]
+        return self._streams.get(stream, [])
+
+    @cached_property
+    def _streams(self) -> dict[str, list[Cell]]:
+        found: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.stream, []).append(cell)
+        return found
 
 
 def width_for(age: float) -> int:
@@ -94,7 +98,7 @@ def read_windows(session: Session, experiment: int, created_at: float, now: floa
     first = int(now - age) // step
     n_windows = int(now) // step - first + 1
     cells = read_cells(session, experiment, width, step, (first * step, int(now) + 1))
-    placed = [replace(cell, window=cell.window - first) for cell in cells]
+    placed = [cell._replace(window=cell.window - first) for cell in cells]
     return Windows(first * step, step, n_windows, [cell for cell in placed if 0 <= cell.window < n_windows])
 
 
