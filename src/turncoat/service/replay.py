@@ -34,6 +34,10 @@ LEARNED = """
       AND (applied_version > :version OR (applied_version = :version AND applied_position > :position))
     ORDER BY applied_version, applied_position LIMIT :limit
 """
+UNWRITTEN = """
+    SELECT e.key FROM experiment e
+    WHERE e.revision <> (SELECT COUNT(*) FROM audit a WHERE a.experiment = e.key)
+"""
 STORED = """
     SELECT l.state, l.first_state, e.machine, (SELECT MAX(version) FROM version WHERE experiment = :id)
     FROM learner l JOIN experiment e ON e.id = l.experiment WHERE l.experiment = :id
@@ -91,8 +95,12 @@ def replay(session: Session, key: str, progress: Progress = lambda done, of: Non
 
 
 def broken_audit(session: Session) -> int | None:
-    """The first entry of the audit that is not as it was written; None if all are."""
-    return audit.first_broken(session.rows(f"SELECT {', '.join(audit.COLUMNS)} FROM audit ORDER BY seq"))
+    """The first entry of the audit that is not as it was written, or is not there; None if all are."""
+    rows = session.rows(f"SELECT {', '.join(audit.COLUMNS)} FROM audit ORDER BY seq")
+    broken = audit.first_broken(rows)
+    if broken is None and session.rows(UNWRITTEN):
+        return len(rows) + 1  # a chain that is cut off at its end is whole; but every revision has an entry
+    return broken
 
 
 def _versions(session: Session, experiment: int) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from turncoat.learners import Turncoat, restore
 from turncoat.service import words
 from turncoat.service.chance import SeededChance
 from turncoat.service.engine import Engine
@@ -15,6 +16,10 @@ from turncoat.service.store import Store
 
 NOON = 1_800_000_000.0  # some day in 2027
 WINDOW = 100.0  # seconds
+TABLES = (
+    *("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"),
+    *("idempotency", "sticky", "audit", "bucket"),
+)
 
 
 class StillClock:
@@ -55,13 +60,7 @@ class Lab:
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
         """All that is stored, to see that something changes nothing."""
-        return {
-            table: sorted(map(_plain, self.rows(f"SELECT * FROM {table}")), key=repr)
-            for table in (
-                *("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"),
-                *("idempotency", "sticky", "audit", "bucket"),
-            )
-        }
+        return {table: sorted(map(_plain, self.rows(f"SELECT * FROM {table}")), key=repr) for table in TABLES}
 
     def refused(self, decision_id: str | None = None) -> list[str]:
         """What became of rewards that do not count, in order."""
@@ -96,6 +95,17 @@ def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def uuid(number: int) -> str:
     """A caller's own id."""
     return f"00000000-0000-4000-8000-{number:012x}"
+
+
+def compile_kernels() -> None:
+    """All that the service asks of a learner, once: compiling takes a while, and others may be waiting for a lock."""
+    learner = Turncoat(["a", "b"], seed=1)
+    learner.observe(0, 0.5, 0.5)
+    learner.add_arm("c")
+    learner.observe(0, 0.5, 0.5, allowed=[0, 1])
+    learner.retire_arm("c")
+    learner.probabilities(allowed=["a", "b"])
+    restore(learner.state()).probabilities()
 
 
 @contextmanager

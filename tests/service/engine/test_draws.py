@@ -19,7 +19,7 @@ from turncoat.service.drafting import draft
 from turncoat.service.errands import Decide
 from turncoat.service.problems import Conflicting
 
-N = 100_000
+N = 60_000
 ALARM = 1e-6
 
 

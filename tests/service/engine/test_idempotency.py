@@ -60,7 +60,8 @@ def test_another_body_is_refused(labs: Lab) -> None:
     labs.open()
     labs.engine.decide("x", unit_id="u", idempotency_key="k")
     before = labs.everything()
-    for other in ({"unit_id": "v"}, {"unit_id": "u", "sticky": True}, {}, {"unit_id": "u", "context": {}}):
+    others: list[dict[str, Any]] = [{"unit_id": "v"}, {"unit_id": "u", "sticky": True}, {}, {"context": {}}]
+    for other in others:
         with pytest.raises(Conflicting, match="'k' was used before with another body") as refused:
             labs.engine.decide("x", idempotency_key="k", **other)
         assert refused.value.field == "Idempotency-Key"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
+from typing import Any
 
-import cvxpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.naive import shares as naive
 from turncoat.service.shares import served
+
+cp: Any = import_module("cvxpy")  # its annotations are incomplete
 
 part = st.sampled_from([0.0, 1e-300, 1e-9, 0.5, 1.0]) | st.floats(0.0, 1.0)
 Settings = tuple[list[float], list[float], list[float]]
@@ -79,9 +82,9 @@ def test_by_hand(weights: list[float], floors: list[float], caps: list[float], e
 def test_it_is_the_nearest_distribution_that_keeps_the_caps() -> None:
     """In relative entropy, as a convex solver finds it."""
     weights, caps = [0.5, 0.3, 0.15, 0.05], [0.35, 0.9, 0.16, 0.2]
-    p = cvxpy.Variable(4)
-    distance = cvxpy.sum(cvxpy.rel_entr(p, weights))
-    cvxpy.Problem(cvxpy.Minimize(distance), [cvxpy.sum(p) == 1.0, p <= caps, p >= 0.0]).solve()
+    p = cp.Variable(4)
+    distance = cp.sum(cp.rel_entr(p, weights))
+    cp.Problem(cp.Minimize(distance), [cp.sum(p) == 1.0, p <= caps, p >= 0.0]).solve()
     assert served(weights, [0.0] * 4, caps) == pytest.approx(list(p.value), abs=1e-4)
 
 
