@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from turncoat.service import applier, engine, intake, telling
+from turncoat.service import applier, engine, intake, tables, telling
 from turncoat.service.buckets import KEYS, SUMS
 from turncoat.service.drafting import COLUMNS
 from turncoat.service.store.postgres import PostgresSession, PostgresStore
@@ -38,7 +38,7 @@ def statements(session: PostgresSession) -> None:
     session.update("decision", applier.CLOSING, [(one, "rewarded", 1.0, 1.0, None, 1, 1) for one in BATCH])
     rows = [(1, 10, int(one[1:]), "x", "learn", *[1] * len(SUMS)) for one in BATCH]
     session.add_up("bucket", KEYS, SUMS, rows)
-    session.insert_new("inbox", telling.INBOX, [(one, 1, 1.0, 1.0, None, "real") for one in BATCH], key=1)
+    session.insert_new("inbox", tables.INBOX, [(one, 1, 1.0, 1.0, None, "real") for one in BATCH], key=1)
     session.insert_new("decision", COLUMNS, [decision(i) for i in range(5_000, 5_010)], key=1)
 
 
@@ -63,8 +63,8 @@ def test_what_a_batch_reads_does_not_grow_with_the_log(postgres_store_url: str) 
         session.insert("decision", COLUMNS, [decision(i) for i in range(N)])
         closed = [(f"d{i:06}", "rewarded", 1.0, 1.0, None, 1, i) for i in range(0, N, 2)]
         session.update("decision", applier.CLOSING, closed)
-        session.insert("inbox", telling.INBOX, [(f"d{i:06}", 1, 1.0, float(i), None, "real") for i in range(1, N, 2)])
-        session.insert("part", telling.PART, [(f"d{i:06}", "", 1.0, 1.0, None) for i in range(N)])
+        session.insert("inbox", tables.INBOX, [(f"d{i:06}", 1, 1.0, float(i), None, "real") for i in range(1, N, 2)])
+        session.insert("part", tables.PART, [(f"d{i:06}", "", 1.0, 1.0, None) for i in range(N)])
         keys = ("experiment", "key", "body_hash", "answer", "expires_at")
         session.insert("idempotency", keys, [(1, f"u{i:06}", "", b"", 1.0) for i in range(N)])
         held = ("experiment", "unit", "decision_id", "answer")
