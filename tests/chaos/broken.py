@@ -1,0 +1,63 @@
+"""Ways to break the service on purpose: the checker must find each, or it would find nothing else either.
+
+early     answers go out before the commit, which follows every tenth batch
+cursor    the applier looks only for rewards that came after the last one it has applied
+twice     a reward told again counts again
+forget    an idempotency key is forgotten at once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from turncoat.service import applier, intake, telling
+from turncoat.service.store import sqlite
+
+
+def _early() -> None:
+    n = 0
+
+    @contextmanager
+    def transaction(store: sqlite.SQLiteStore) -> Iterator[sqlite.SQLiteSession]:
+        nonlocal n
+        n += 1
+        writer = store._writer
+        if not writer.in_transaction:
+            writer.execute("BEGIN IMMEDIATE")
+        yield sqlite.SQLiteSession(writer)
+        if n < 10 or n % 10 == 0:
+            writer.execute("COMMIT")
+
+    sqlite.SQLiteStore.transaction = transaction  # type: ignore[assignment,method-assign]
+
+
+def _cursor() -> None:
+    seen = "SELECT MAX(rewarded_at) FROM decision WHERE experiment = :experiment AND outcome = 'rewarded'"
+    behind = f"AND i.received_at > COALESCE(({seen}), 0) ORDER BY"
+    applier.PENDING = applier.PENDING.replace("ORDER BY", behind)
+
+
+def _twice() -> None:
+    is_good: Any = applier._Pass._is_good
+
+    def over(known: telling.Known, now: float) -> bool:
+        return known.expires_at is not None and known.expires_at <= now
+
+    telling.Known.is_over = over  # type: ignore[assignment,method-assign]
+    applier._Pass._is_good = lambda self, one: is_good(self, one._replace(applied_version=None))  # type: ignore[method-assign]
+
+
+def _forget() -> None:
+    intake._Recording._asked_before = lambda self: {}  # type: ignore[method-assign]
+    write: Any = intake._Recording._new
+
+    def new(self: Any, table: str, *words: Any) -> None:
+        if table != "idempotency":
+            write(self, table, *words)
+
+    intake._Recording._new = new  # type: ignore[assignment,method-assign]
+
+
+BREAKAGES: dict[str, Callable[[], None]] = {"early": _early, "cursor": _cursor, "twice": _twice, "forget": _forget}

@@ -1,0 +1,17 @@
+"""`python -m tests.chaos.serving SETTINGS BROKEN`: the service, whole or broken on purpose."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from tests.chaos.broken import BREAKAGES
+from turncoat.service.http.server import run
+from turncoat.service.http.settings import Settings
+
+if __name__ == "__main__":
+    words, broken = sys.argv[1:]
+    if broken:
+        BREAKAGES[broken]()
+    run(msgspec.json.decode(words, type=Settings))
