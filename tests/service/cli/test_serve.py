@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -50,6 +51,13 @@ def test_the_python_of_the_docs_runs(tmp_path: Path) -> None:
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_the_table_of_routes_is_that_of_the_service() -> None:
+    name = ROOT / "docs" / "service_routes.py"
+    made = runpy.run_path(str(name))
+    text = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    assert made["page"](text) == text and "/v1/experiments/{key}/decisions" in text
 
 
 def test_the_demo_lives(tmp_path: Path) -> None:
