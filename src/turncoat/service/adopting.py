@@ -19,13 +19,14 @@ ORPHANED = 3_600.0  # seconds for which a reward waits for its decision
 
 FOUND = """
     SELECT d.id, d.experiment, d.outcome, d.reward FROM inbox i JOIN decision d ON d.id = i.decision_id
-    WHERE i.experiment IS NULL
 """
+FOUND_ALL = FOUND + " WHERE i.experiment IS NULL"
+FOUND_SOME = FOUND + " WHERE i.source = 'early' AND i.decision_id IN :ids"
 ALONE = "SELECT decision_id FROM inbox WHERE experiment IS NULL AND received_at <= :before"
-UNMARK = "DELETE FROM inbox WHERE experiment IS NULL AND decision_id IN :ids"
+UNMARK = "DELETE FROM inbox WHERE source = 'early' AND decision_id IN :ids"
 TOLD = f"SELECT {', '.join(PART)} FROM part WHERE decision_id IN :ids ORDER BY received_at, reward_id"
 FORGET = "DELETE FROM part WHERE decision_id IN :ids"
-CLAIM = "UPDATE refused SET experiment = :experiment WHERE experiment IS NULL AND decision_id IN :ids"
+CLAIM = "UPDATE refused SET experiment = :experiment WHERE decision_id IN :ids"
 
 
 class Told(NamedTuple):
@@ -49,7 +50,7 @@ class Found(NamedTuple):
 
 def adopt(session: Session, book: Book, ids: Sequence[str] | None = None) -> None:
     """Rewards whose decision has come, of these decisions or of all, go where they belong."""
-    rows = session.rows(FOUND) if ids is None else session.rows(FOUND + " AND i.decision_id IN :ids", ids=ids)
+    rows = session.rows(FOUND_ALL) if ids is None else session.rows(FOUND_SOME, ids=ids)
     if not rows:
         return
     found = {row[0]: Found(*row) for row in rows}

@@ -30,7 +30,7 @@ KNOWN = """
 PARTS = "SELECT decision_id, reward_id, value FROM part WHERE decision_id IN :ids"
 CLOSED = "SELECT id FROM decision WHERE id IN :ids AND outcome IS NOT NULL"
 HOLD = "UPDATE decision SET reason = reason WHERE id IN :ids AND outcome IS NULL"
-WAIT_ON = "UPDATE inbox SET received_at = :now WHERE experiment IS NULL AND decision_id IN :ids"
+WAIT_ON = "UPDATE inbox SET received_at = :now WHERE source = 'early' AND decision_id IN :ids"
 
 
 class Known(NamedTuple):

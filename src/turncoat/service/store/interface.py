@@ -1,7 +1,8 @@
 """What a store can do. Two do it: SQLite inside this process, PostgreSQL for many.
 
 SQL is plain and written once, next to what it is for: `:name` for a value, `IN :names` for a list of values. What the
-two write differently (many rows at once, "only if new", locks) has a verb here instead.
+two write differently (many rows at once, "only if new", locks) has a verb here instead. Every finite double comes back
+bit for bit, but for the sign of -0.0, which SQLite drops.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Session(Protocol):
         """Set the other columns of the rows whose first column is the first value."""
 
     def add_up(self, table: str, keys: Sequence[str], sums: Sequence[str], rows: Sequence[Row]) -> None:
-        """Add to the sums of the row with these keys; where there is none, it is made."""
+        """Add to the sums of the row with these keys; where there is none, it is made. No two rows have the same."""
 
     def lock_experiment(self, experiment: int, *, wait: bool = False) -> int | None:
         """Keep everyone else from changing it until the transaction ends; its version. None: somebody has it now."""

@@ -199,8 +199,11 @@ def _ending(link: Link) -> Iterator[None]:
 
 def _bound(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     text, lists = _spoken(sql)
-    for name in lists:
-        values[name] = list(values[name])
+    for name, value in values.items():
+        if name in lists:
+            values[name] = list(value)
+        elif isinstance(value, str) and "\0" in value:
+            values[name] = None  # no text in PostgreSQL has a NUL in it, so none equals this one
     return text, values
 
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import psycopg
+from psycopg.abc import Buffer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.types.array import ListBinaryDumper
-from psycopg.types.numeric import FloatBinaryDumper, Int8BinaryDumper
+from psycopg.types.numeric import FloatBinaryDumper, Int8BinaryDumper, NumericBinaryLoader
 from psycopg.types.string import BytesBinaryDumper, StrBinaryDumper
 
 from turncoat.service.store.interface import Raced, StoreDown, StoreError
@@ -62,6 +64,15 @@ DOWN = {
 }
 
 
+class Number(NumericBinaryLoader):
+    """What PostgreSQL computes as a decimal, such as a sum of whole numbers, as the number it is elsewhere."""
+
+    def load(self, data: Buffer) -> Any:
+        """An int where it is whole, else a float."""
+        number = super().load(data)
+        return int(number) if number == number.to_integral_value() else float(number)
+
+
 class Link:
     """A connection, on which a transaction is begun at once."""
 
@@ -70,6 +81,7 @@ class Link:
         self.connection.prepared_max = 500
         for kind, dumper in DUMPERS:
             self.connection.adapters.register_dumper(kind, dumper)
+        self.connection.adapters.register_loader("numeric", Number)
         try:
             self.order("; ".join([*(f"SET {name} = '{value}'" for name, value in settings.items()), begin]))
         except BaseException:
