@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,38 +30,45 @@ def private_server(_private_server: PrivateServer) -> PrivateServer:
     return _private_server
 
 
+@contextmanager
+def new_database(request: pytest.FixtureRequest, like: str | None = None) -> Iterator[str]:
+    """A database on the server that TURNCOAT_TEST_POSTGRES names, else on the private one."""
+
+    def server() -> str:
+        existing = os.environ.get(EXISTING)
+        if existing:
+            return existing
+        private: PrivateServer = request.getfixturevalue("_private_server")
+        private.start()  # in case a test has killed it
+        return private.url
+
+    url = create_database(server(), like)
+    try:
+        yield url
+    finally:
+        drop_database(server(), url)
+
+
 @pytest.fixture
 def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of a new, empty database: on the server that TURNCOAT_TEST_POSTGRES names, else on a private one."""
-    server = os.environ.get(EXISTING) or request.getfixturevalue("private_server").url
-    url = create_database(server)
-    yield url
-    if not os.environ.get(EXISTING):
-        request.getfixturevalue("private_server").start()  # in case the test killed it
-    drop_database(server, url)
+    """The URL of a new, empty database."""
+    with new_database(request) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
-def _migrated(request: pytest.FixtureRequest) -> Iterator[str]:
+def migrated(request: pytest.FixtureRequest) -> Iterator[str]:
     """A database with our tables and nothing in them, to be copied: quicker than making them for every test."""
-    server = os.environ.get(EXISTING) or request.getfixturevalue("_private_server").url
-    url = create_database(server)
-    open_store(url).close()
-    yield url
-    if not os.environ.get(EXISTING):
-        request.getfixturevalue("_private_server").start()
-    drop_database(server, url)
+    with new_database(request) as url:
+        open_store(url).close()
+        yield url
 
 
 @pytest.fixture
-def postgres_store_url(request: pytest.FixtureRequest) -> Iterator[str]:
+def postgres_store_url(request: pytest.FixtureRequest, migrated: str) -> Iterator[str]:
     """The URL of a new database with our tables."""
-    server = os.environ.get(EXISTING) or request.getfixturevalue("private_server").url
-    url = create_database(server, like=request.getfixturevalue("_migrated"))
-    yield url
-    if not os.environ.get(EXISTING):
-        request.getfixturevalue("private_server").start()
-    drop_database(server, url)
+    with new_database(request, like=migrated) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.service.conftest import new_database
 from tests.service.http.served import make_office, serving
 from turncoat.service import words
 from turncoat.service.client import Client
@@ -50,19 +51,26 @@ class World:
         self.work()
 
 
-@pytest.fixture(scope="module", params=["engine", "client"])
+@pytest.fixture(scope="module", params=["engine", "engine on PostgreSQL", "client"])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder, clock = tmp_path_factory.mktemp("world"), HandClock()
     if request.param == "engine":
-        store = open_store(str(folder / "turncoat.db"))
-        engine = Engine(store, clock)
-
-        def work() -> None:
-            while engine.work():
-                pass
-
-        yield World(engine, clock, work)
-        store.close()
+        yield from engine_on(str(folder / "turncoat.db"), clock)
+    elif request.param == "engine on PostgreSQL":
+        with new_database(request) as url:
+            yield from engine_on(url, clock)
     else:
         with serving(make_office(folder, clock=clock)) as served, Client(served.url) as client:
             yield World(client, clock, served.work)
+
+
+def engine_on(where: str, clock: HandClock) -> Iterator[World]:
+    store = open_store(where)
+    engine = Engine(store, clock)
+
+    def work() -> None:
+        while engine.work():
+            pass
+
+    yield World(engine, clock, work)
+    store.close()

@@ -94,9 +94,9 @@ def test_a_reader_ended_in_the_middle(postgres: PostgresStore, postgres_store_ur
     assert names(postgres) == []
 
 
-def test_a_server_that_is_down_and_comes_back(
-    postgres: PostgresStore, postgres_store_url: str, private_server: PrivateServer
-) -> None:
+def test_a_server_that_is_down_and_comes_back(private_server: PrivateServer) -> None:
+    url = private_server.create_database()
+    postgres = PostgresStore(url)
     put(postgres, "a")
     assert names(postgres) == ["a"]
     private_server.stop()
@@ -106,14 +106,16 @@ def test_a_server_that_is_down_and_comes_back(
         with pytest.raises(StoreDown):
             names(postgres)
     with pytest.raises(StoreDown):
-        open_store(postgres_store_url)
+        open_store(url)
     private_server.start()
     put(postgres, "c")
     assert names(postgres) == ["a", "c"]
-    assert connections(postgres_store_url) == 2
+    assert connections(url) == 2
+    postgres.close()
 
 
-def test_a_server_that_crashes_in_the_middle(postgres: PostgresStore, private_server: PrivateServer) -> None:
+def test_a_server_that_crashes_in_the_middle(private_server: PrivateServer) -> None:
+    postgres = PostgresStore(private_server.create_database())
     put(postgres, "a")
     with pytest.raises(StoreDown), postgres.transaction() as session:  # noqa: PT012
         session.run("INSERT INTO fact (name, value) VALUES ('b', '')")
@@ -121,6 +123,7 @@ def test_a_server_that_crashes_in_the_middle(postgres: PostgresStore, private_se
     private_server.start()
     put(postgres, "c")
     assert names(postgres) == ["a", "c"]
+    postgres.close()
 
 
 def test_a_read_only_database(postgres: PostgresStore, postgres_store_url: str) -> None:

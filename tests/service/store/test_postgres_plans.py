@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from turncoat.service import applier, engine, intake, tables, telling
+from turncoat.service import adopting, applier, engine, intake, tables, telling
 from turncoat.service.buckets import KEYS, SUMS
 from turncoat.service.drafting import COLUMNS
 from turncoat.service.store.postgres import PostgresSession, PostgresStore
@@ -30,6 +30,14 @@ def statements(session: PostgresSession) -> None:
     session.rows(telling.KNOWN, ids=BATCH)
     session.rows(telling.PARTS, ids=BATCH)
     session.rows(telling.CLOSED, ids=BATCH)
+    session.run(telling.HOLD, ids=BATCH)
+    session.run(telling.WAIT_ON, now=1.0, ids=BATCH)
+    session.rows(adopting.FOUND_SOME, ids=BATCH)
+    session.rows(adopting.ALONE, before=1.0)
+    session.run(adopting.UNMARK, ids=BATCH)
+    session.rows(adopting.TOLD, ids=BATCH)
+    session.run(adopting.FORGET, ids=BATCH)
+    session.run(adopting.CLAIM, experiment=1, ids=BATCH)
     session.run(engine.BEGIN_WINDOW, at=1.0, id=BATCH[0])
     session.rows(applier.DUE, experiment=1, now=10.0, limit=10)
     session.rows(applier.PENDING, experiment=1, limit=10)
@@ -54,25 +62,32 @@ def emptied(store: PostgresStore) -> Iterator[PostgresSession]:
         raise ZeroDivisionError
 
 
-def test_what_a_batch_reads_does_not_grow_with_the_log(postgres_store_url: str) -> None:
+@pytest.fixture
+def postgres(postgres_store_url: str) -> Iterator[PostgresStore]:
     store = PostgresStore(postgres_store_url)
+    yield store
+    store.close()
+
+
+def test_what_a_batch_reads_does_not_grow_with_the_log(postgres: PostgresStore) -> None:
     for _ in range(6):  # long enough for any plan to be made for good
-        with emptied(store) as session:
+        with emptied(postgres) as session:
             statements(session)
-    with store.transaction() as session:
+    with postgres.transaction() as session:
         session.insert("decision", COLUMNS, [decision(i) for i in range(N)])
         closed = [(f"d{i:06}", "rewarded", 1.0, 1.0, None, 1, i) for i in range(0, N, 2)]
         session.update("decision", applier.CLOSING, closed)
         session.insert("inbox", tables.INBOX, [(f"d{i:06}", 1, 1.0, float(i), None, "real") for i in range(1, N, 2)])
+        session.insert("inbox", tables.INBOX, [(f"e{i:06}", None, None, 2.0 + i, None, "early") for i in range(N)])
+        session.insert("refused", tables.REFUSED, [(f"d{i:06}", None, None, 1.0, 1.0, "orphan") for i in range(N)])
         session.insert("part", tables.PART, [(f"d{i:06}", "", 1.0, 1.0, None) for i in range(N)])
         keys = ("experiment", "key", "body_hash", "answer", "expires_at")
         session.insert("idempotency", keys, [(1, f"u{i:06}", "", b"", 1.0) for i in range(N)])
         held = ("experiment", "unit", "decision_id", "answer")
         session.insert("sticky", held, [(1, f"u{i:06}", f"d{i:06}", b"") for i in range(N)])
         session.insert("bucket", (*KEYS, *SUMS), [(1, 10, i, "x", "learn", *[1] * len(SUMS)) for i in range(N)])
-    with emptied(store) as session:
+    with emptied(postgres) as session:
         statements(session)
         read: dict[str, int] = dict(session.rows(READ))
-    store.close()
-    assert set(read) >= {"decision", "inbox", "part", "idempotency", "sticky", "bucket"}
+    assert set(read) >= {"decision", "inbox", "part", "refused", "idempotency", "sticky", "bucket"}
     assert {table: n for table, n in read.items() if n > 300} == {}  # of 20,000; some are read by several statements

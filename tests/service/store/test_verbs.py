@@ -67,6 +67,11 @@ def test_a_value_may_be_named_twice_and_nothing_in_it_is_taken_for_sql(scratch: 
     assert found(scratch, "SELECT note FROM scratch WHERE id = :id AND note = :id", id=odd) == [(odd,)]
 
 
+def test_nothing_equals_a_text_with_a_nul(scratch: Store) -> None:
+    filled(scratch, [("ab", 1), ("a", 1)], "id", "n")
+    assert found(scratch, "SELECT id FROM scratch WHERE id = :id", id="a\0b") == []
+
+
 def test_remainders_are_computed_by_the_database(scratch: Store) -> None:
     filled(scratch, [(f"{n}", n) for n in range(10)], "id", "n")
     assert found(scratch, "SELECT n FROM scratch WHERE n % :step = :rest ORDER BY n", step=4, rest=1) == [
@@ -147,6 +152,17 @@ def test_whole_numbers_of_64_bits(scratch: Store) -> None:
     assert [n for (n,) in found(scratch, "SELECT n FROM scratch ORDER BY id")] == numbers
     for number in numbers:
         assert len(found(scratch, "SELECT id FROM scratch WHERE n = :n", n=number)) == 1
+
+
+def test_what_is_computed_has_the_same_type_everywhere(scratch: Store) -> None:
+    filled(scratch, [("a", 1, 0.5), ("b", 2, 0.25), ("c", 2**60, 1.0), ("d", -5, 8.0)], "id", "n", "x")
+    sql = "SELECT COUNT(*), SUM(n), MAX(n), n + 1, SUM(x), AVG(x) FROM scratch WHERE id <= :last GROUP BY n + 1"
+    rows = found(scratch, sql, last="a")
+    assert rows == [(1, 1, 1, 2, 0.5, 0.5)]
+    assert [type(value) for value in rows[0]] == [int, int, int, int, float, float]
+    assert found(scratch, "SELECT SUM(n), AVG(n) FROM scratch WHERE id < 'c'") == [(3, 1.5)]
+    assert found(scratch, "SELECT SUM(n), SUM(x), MAX(id), COUNT(n) FROM scratch") == [(2**60 - 2, 9.75, "d", 4)]
+    assert found(scratch, "SELECT SUM(n), SUM(x), MAX(id), COUNT(n) FROM scratch WHERE id = ''") == [(None,) * 3 + (0,)]
 
 
 def test_a_whole_number_may_stand_for_a_double(scratch: Store) -> None:
