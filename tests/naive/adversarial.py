@@ -82,8 +82,7 @@ class TsallisINF(Single):
         if self.estimator == "rv":
             b[self.distribution() >= REAL(16) / self.t] = 0.5
         self.estimates.add(a, (REAL(loss) - b[a]) / REAL(served))
-        for i in np.flatnonzero(b):
-            self.estimates.add(int(i), b[i])
+        self.estimates.add(slice(None), b)  # two-sum of nothing is nothing
         self.t += 1
 
 
@@ -143,8 +142,7 @@ class Exp3P(Single):
         return p
 
     def update(self, a: int, loss: float, served: float) -> None:
-        for i, p in enumerate(self.distribution()):
-            self.estimates.add(i, self.bonus / p)
+        self.estimates.add(slice(None), self.bonus / self.distribution())
         self.estimates.add(a, (1 - REAL(loss)) / REAL(served))
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tests.naive.distributions import ClippedEntropy
-from tests.naive.solve import REAL, Reals, Sums, falling_softmax, floats, reals
+from tests.naive.solve import REAL, Reals, Sums, falling_softmax, floats, zeros
 
 
 class Single:
@@ -132,6 +132,6 @@ class ClippedOMD(Single):
         return self.arms.served()
 
     def update(self, a: int, loss: float, served: float) -> None:
-        estimate = reals([0.0] * self.K)
+        estimate = zeros(self.K)
         estimate[a] = REAL(loss) / REAL(served)
         self.arms.step(estimate, self.xi)

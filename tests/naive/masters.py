@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from tests.naive.distributions import ClippedBarrier, ClippedEntropy, Distribution, MixedBarrier, MixedEntropy
-from tests.naive.solve import REAL, Reals, floats, reals
+from tests.naive.solve import REAL, Reals, floats, reals, zeros
 
 
 class Master:
@@ -55,8 +55,8 @@ class Master:
         if self.K == 1:
             return
         xi = self.xi()  # before anything changes
-        of_bases = reals([0.0] * self.H)
-        of_arms = reals([0.0] * self.K)
+        of_bases = zeros(self.H)
+        of_arms = zeros(self.K)
         if self.feedback == "own":
             of_bases[base] = REAL(loss) / REAL(p_master)
             of_arms[a] = of_bases[base] / REAL(p_base)

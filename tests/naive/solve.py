@@ -26,6 +26,11 @@ def reals(values: Sequence[float | REAL] | Reals) -> Reals:
     return np.array(values, dtype=REAL)
 
 
+def zeros(n: int) -> Reals:
+    """So many zeros."""
+    return np.zeros(n, dtype=REAL)
+
+
 def floats(values: Reals) -> list[float]:
     """The values as a list of floats."""
     numbers: list[float] = values.astype(np.float64).tolist()
@@ -75,11 +80,15 @@ def log_barrier_step(p: Reals, loss: Reals, rates: Reals, floor: REAL) -> Reals:
 def bisect_barrier(c: list[float], rates: list[float], floor: float) -> float:
     """The z at which sum_i max(floor, 1/(c_i - rates_i z)) crosses 1."""
     low, high = 0.0, min((value - 1) / rate for value, rate in zip(c, rates, strict=True))
+    pairs = list(zip(c, rates, strict=True))
     for _ in range(HALVINGS):
         z = (low + high) / 2
+        if not low < z < high:
+            break  # nothing is left to halve
         total = 0.0
-        for value, rate in zip(c, rates, strict=True):
-            total += max(floor, 1 / (value - rate * z))
+        for value, rate in pairs:
+            q = 1 / (value - rate * z)
+            total += q if q > floor else floor
         if total < 1:
             low = z
         else:
@@ -94,7 +103,8 @@ class Sums:
         self.total = np.zeros(n, dtype=REAL)
         self.lost = np.zeros(n, dtype=REAL)
 
-    def add(self, i: int, x: REAL) -> None:
+    def add(self, i: int | slice, x: REAL | Reals) -> None:
+        """Add to one of the sums, or to a slice of them."""
         old = self.total[i]
         new = old + x
         kept = new - old
