@@ -2,8 +2,10 @@
 
 What runs, over K in {1, 2, 3, 10, 64, 65, 1000}:
     single learners, and both masters as in the paper (own feedback, exact projection)     20,000 rounds, every K
-    the other tunings of ClippedOMD, and Exp3P, at K = 1000                                  1,000
-    TsallisINF with "rv", whose oracle needs a root in every round                           3,000, every K
+    the same rules with other constants (told S, a risk)                                    20,000 for K = 10
+                                                                                             3,000 for the others
+    Exp3P at K = 1000                                                                        1,000
+    TsallisINF with "rv", whose oracle needs a root in every round                           3,000; 1,000 for K = 1000
     both masters with shared feedback, exact projection                                     20,000 for K = 1 and 10
                                                                                              3,000 for the others
     everything else (mixing, rate="theorem")                                                   500, every K
@@ -47,14 +49,17 @@ PATTERN_OF = dict(
 )
 PAPER = ("master-base own exact", "adaptive-master-base own exact paper")
 SHARED = ("master-base shared exact", "adaptive-master-base shared exact paper")
+TUNED = ("told 0", "told 4", "told 10", "risk")
 SMALL = [name for name in PAIRS if not name.endswith(("told 4", "told 10"))]  # modes that exist for every horizon
 
 
 def rounds_of(name: str, K: int) -> int:
-    if name == "tsallis-inf rv":
+    if K == 1000 and name.startswith(("exp3.p", "tsallis-inf rv")):
+        return 1_000
+    if name == "tsallis-inf rv" or (name.endswith(TUNED) and K != 10):
         return 3_000
     if name in SINGLES:
-        return 1_000 if K == 1000 and name.startswith(("clipped-omd told", "exp3.p")) else 20_000
+        return 20_000
     if name in PAPER or (name in SHARED and K in (1, 10)):
         return 20_000
     return 3_000 if name in SHARED else 500
