@@ -1,14 +1,13 @@
-"""One short history for all tests here, and a store of its own for those that write."""
+"""One short history for all tests here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.service.dashboard.history import History
-from turncoat.service.store import Store, open_store
+from turncoat.service.store import open_store
 
 
 @pytest.fixture(scope="session")
@@ -19,10 +18,3 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
     history.run()
     yield history
     store.close()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    found = open_store(str(tmp_path / "turncoat.db"))
-    yield found
-    found.close()

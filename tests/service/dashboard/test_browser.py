@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -15,7 +16,7 @@ from tests.service.dashboard.history import History
 from turncoat.service import words
 from turncoat.service.dashboard import routes
 from turncoat.service.engine import Engine
-from turncoat.service.store.interface import Store
+from turncoat.service.store import Store, open_store
 
 PATH = find()
 WHY = "there is no Chromium here (Debian: apt-get install chromium); with CI=true, make test installs it for root"
@@ -41,6 +42,13 @@ class Server:
         self._server.should_exit = True
         self._thread.join(timeout=20)
         self._socket.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    found = open_store(str(tmp_path / "turncoat.db"))
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from turncoat.service.clock import Clock
+from turncoat.service.dashboard.gauges import from_facts
 from turncoat.service.dashboard.pages import Pages
 from turncoat.service.problems import NotFound
 from turncoat.service.records import read_decision
@@ -34,6 +35,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+FACTS = "SELECT name, value FROM fact"
 FRESH = 0.9  # seconds for which a page may be shown again as it is
 MOST_KEPT = 64  # pages
 
@@ -134,8 +136,9 @@ class _Dashboard:
         """How the service is doing."""
 
         def make() -> str:
-            measured = dict(self._gauges())
-            measured.setdefault("store_bytes", self._store.size())
+            with self._store.reading() as session:
+                facts = {str(name): str(value) for name, value in session.rows(FACTS)}
+            measured = {"store_bytes": self._store.size(), **from_facts(facts), **self._gauges()}
             return self._pages.system(measured)
 
         return await self._show(make, ("system",))

@@ -28,6 +28,20 @@ LAGGING = 5.0  # seconds
 ENDINGS = ("_seconds", "_bytes", "_at", "_share")
 
 
+def from_facts(facts: Mapping[str, str]) -> dict[str, Any]:
+    """What is written down about the last backup and the last replay check: a time, and how it went."""
+    found: dict[str, Any] = {}
+    for fact, name in (("backup", "last_backup"), ("verified", "last_verify")):
+        moment, _, result = facts.get(fact, "").partition(" ")
+        try:
+            found[f"{name}_at"] = float(moment) if moment else None
+        except ValueError:
+            found[f"{name}_at"] = None
+        if result:
+            found[f"{name}_result"] = result
+    return found
+
+
 def shown(name: str, value: Any) -> str:
     """A value as its name says."""
     if value is None:
@@ -46,7 +60,7 @@ def tiles(gauges: Mapping[str, Any]) -> list[dict[str, str]]:
         {
             "name": title,
             "value": shown(name, gauges[name]),
-            "note": "",
+            "note": str(gauges.get(name.removesuffix("_at") + "_result", "")) if name.endswith("_at") else "",
             "tone": "bad" if name == "lag_seconds" and (gauges[name] or 0.0) > LAGGING else "",
         }
         for name, title in TILES.items()
@@ -56,4 +70,8 @@ def tiles(gauges: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def gauge_rows(gauges: Mapping[str, Any]) -> list[tuple[str, str]]:
     """All others, by name."""
-    return [(name.replace("_", " "), shown(name, value)) for name, value in gauges.items() if name not in TILES]
+    return [
+        (name.replace("_", " "), shown(name, value))
+        for name, value in gauges.items()
+        if name not in TILES and name.removesuffix("_result") + "_at" not in TILES
+    ]
