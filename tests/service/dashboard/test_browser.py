@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
+import turncoat.service.dashboard
 from tests.report.chromium import Chromium, find
 from tests.service.dashboard.history import History
 from turncoat.service import words
 from turncoat.service.dashboard import routes
 from turncoat.service.engine import Engine
+from turncoat.service.http.app import make_app
+from turncoat.service.http.door import dashboard
+from turncoat.service.http.office import Office
+from turncoat.service.http.settings import Settings
+from turncoat.service.keys import NewKey, issue
 from turncoat.service.store import Store, open_store
 
 PATH = find()
@@ -28,10 +37,10 @@ FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 class Server:
     """The pages on a free port of this machine, served from a thread."""
 
-    def __init__(self, app: Starlette) -> None:
+    def __init__(self, app: ASGIApp, lifespan: Literal["on", "off"] = "off") -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.base = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+        self._server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan=lifespan))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
 
     def __enter__(self) -> str:
@@ -148,3 +157,25 @@ def test_the_policy_stops_what_slips_in(told: History, history: str) -> None:
         browser.wait("document.images[0].complete")
         assert browser.evaluate("window.ran") is None
         assert any("Content Security Policy" in error for error in browser.errors)
+
+
+def test_a_key_opens_the_door_and_signing_out_shuts_it(store: Store) -> None:
+    """The whole service. Browsers send `Origin: null` with a form if pages forbid all referrers: nobody came in."""
+    with store.transaction() as session:
+        key = issue(session, NewKey(name="me", scopes=["read"]), time.time()).key
+    office = Office(Engine(store), store, Settings())
+    app = make_app(office, dashboard(office, turncoat.service.dashboard))
+    type_ = "document.getElementById('key').value = {!r}; document.querySelector('.login button').click()"
+    with Server(app, lifespan="on") as base, Chromium(PATH or "") as browser:
+        browser.call("Page.navigate", url=f"{base}/system")
+        browser.wait(f"{READY} && location.pathname === '/login'")
+        browser.evaluate(type_.format("tk_wrong_key"))
+        browser.wait(f"{READY} && document.querySelector('.alarm') !== null", 15)
+        assert "This key is not known" in browser.evaluate("document.querySelector('.alarm').innerText")
+        browser.evaluate(type_.format(key))
+        browser.wait(f"{READY} && location.pathname === '/system'", 15)
+        assert browser.evaluate("document.cookie") == ""  # no script sees it
+        browser.evaluate("document.querySelector('.out button').click()")
+        browser.wait(f"{READY} && location.pathname === '/login'", 15)
+        assert [error for error in browser.errors if "401" not in error] == []
+        assert all(address.startswith(base) for address in browser.requests)

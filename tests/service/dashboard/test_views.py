@@ -244,8 +244,8 @@ def test_both_stores_show_the_same(postgres_store_url: str, tmp_path: Path) -> N
         told.run()
         views = Views(store, told.clock)
         lines, more = views.experiments()
-        found.append(pages.experiment(views.experiment(told.key), base="", needs_key=False))
-        found.append(pages.experiments(lines, page=1, more=more, base="", needs_key=False))
+        found.append(pages.experiment(views.experiment(told.key), base=""))
+        found.append(pages.experiments(lines, page=1, more=more, base=""))
         store.close()
     assert found[:2] == found[2:] and "What learning has gained" in found[0]
 

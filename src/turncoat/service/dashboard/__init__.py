@@ -30,7 +30,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer browsers send our own forms with "Origin: null"
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -52,9 +52,10 @@ def routes(
 ) -> list[Route]:
     """All pages, for `Starlette(routes=…)`. `gauges` is what the system page shows; it is called on a worker thread.
 
-    `prefix` is what their addresses begin with. `needs_key` says whether the lines that teach should show a key.
+    `prefix` is what their addresses begin with. `needs_key`: whether visitors have a key. Then they can sign out, and
+    the lines that teach show one.
     """
-    desk = _Dashboard(store, gauges, Pages(prefix), Views(store, clock), needs_key)
+    desk = _Dashboard(store, gauges, Pages(prefix, needs_key), Views(store, clock))
     root = prefix.rstrip("/")
     return [
         Route(f"{root}/", desk.experiments, methods=["GET"]),
@@ -73,8 +74,8 @@ def page(html: str, status: int = 200) -> HTMLResponse:
 class _Dashboard:
     """Answers requests. Pages are read and rendered on worker threads."""
 
-    def __init__(self, store: Store, gauges: Gauges, pages: Pages, views: Views, needs_key: Callable[[], bool]) -> None:
-        self._store, self._gauges, self._pages, self._views, self._needs_key = store, gauges, pages, views, needs_key
+    def __init__(self, store: Store, gauges: Gauges, pages: Pages, views: Views) -> None:
+        self._store, self._gauges, self._pages, self._views = store, gauges, pages, views
         self._made: dict[Any, tuple[float, str]] = {}
 
     async def _show(self, make: Callable[[], str], kept_as: Any = None) -> Response:
@@ -103,7 +104,7 @@ class _Dashboard:
 
         def make() -> str:
             lines, more = self._views.experiments(number)
-            return self._pages.experiments(lines, page=number, more=more, base=base, needs_key=self._needs_key())
+            return self._pages.experiments(lines, page=number, more=more, base=base)
 
         return await self._show(make, ("experiments", number, base))
 
@@ -112,7 +113,7 @@ class _Dashboard:
         key, base = request.path_params["key"], str(request.base_url).rstrip("/")
 
         def make() -> str:
-            return self._pages.experiment(self._views.experiment(key), base=base, needs_key=self._needs_key())
+            return self._pages.experiment(self._views.experiment(key), base=base)
 
         return await self._show(make, ("experiment", key, base))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -32,10 +32,11 @@ OUTCOMES = {
 
 
 class Pages:
-    """Renders. `root` is what the addresses of all pages begin with."""
+    """Renders. `root` is what the addresses of all pages begin with; `needs_key` says whether visitors have a key."""
 
-    def __init__(self, root: str = "") -> None:
+    def __init__(self, root: str = "", needs_key: Callable[[], bool] = lambda: False) -> None:
         self.root = root.rstrip("/")
+        self._needs_key = needs_key
         self._templates = Environment(
             loader=PackageLoader("turncoat.service.dashboard"),
             autoescape=True,
@@ -59,22 +60,21 @@ class Pages:
         return hashlib.sha256(b"".join(self.files.values())).hexdigest()[:12]
 
     def _render(self, template: str, **values: Any) -> str:
-        return self._templates.get_template(template).render(**values)
+        auth = KEY_WORDS if self._needs_key() else ""
+        return self._templates.get_template(template).render(auth=auth, **values)
 
-    def experiments(self, lines: Sequence[Line], *, page: int, more: bool, base: str, needs_key: bool) -> str:
+    def experiments(self, lines: Sequence[Line], *, page: int, more: bool, base: str) -> str:
         """The list of experiments; where there are none, how to open one."""
         shown = [
             {"present": line.present, "alarms": line.alarms, "leader": leader(line), "picture": small_picture(line)}
             for line in lines
         ]
-        teaching = {"base": base, "auth": KEY_WORDS if needs_key else ""}
-        return self._render("experiments.html", here="experiments", lines=shown, page=page, more=more, **teaching)
+        return self._render("experiments.html", here="experiments", lines=shown, page=page, more=more, base=base)
 
-    def experiment(self, page: Page, *, base: str, needs_key: bool) -> str:
+    def experiment(self, page: Page, *, base: str) -> str:
         """One experiment; before its first decision, how to ask for one."""
-        teaching = {"base": base, "auth": KEY_WORDS if needs_key else ""}
-        values = teaching | portrait(page)
-        return self._render("experiment.html", here="experiment", page=page, it=page.present, **values)
+        values = portrait(page)
+        return self._render("experiment.html", here="experiment", page=page, it=page.present, base=base, **values)
 
     def decision(self, wanted: str, record: words.DecisionRecord | None, drawn_from: Mapping[str, float]) -> str:
         """One decision, if there is one of this id."""
