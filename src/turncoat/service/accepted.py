@@ -29,18 +29,39 @@ SENT = {
     "object": "an object",
 }
 NO_NEWLINE = r"(?!\n)"  # Python's `$` would let one through; said, it would only puzzle
+UUID = "^[0-9a-f]{8}-"
 MOST = 40  # names listed
 
 
 def checked(message: T) -> T:
     """The same message, if it is what its type says."""
-    kind = type(message)
+    kind, plain = type(message), None
     try:
-        return msgspec.convert(msgspec.to_builtins(message), kind)
+        plain = msgspec.to_builtins(message, enc_hook=_number)
+        return msgspec.convert(plain, kind)
     except msgspec.ValidationError as complaint:
-        raise refusal(kind, str(complaint)) from None
+        problem = refusal(kind, str(complaint))
+        shown = "" if problem.field is None else f"{problem.field} is {_at(plain, problem.field)!r:.100}: "
+        raise type(problem)(shown + problem.detail, field=problem.field, accepted=problem.accepted) from None
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise Unprocessable(f"this cannot be written as JSON: {problem}") from problem
+
+
+def _number(thing: Any) -> Any:
+    """Numpy's numbers as Python's; nothing else."""
+    if type(thing).__module__ == "numpy" and hasattr(thing, "item"):
+        return thing.item()
+    raise TypeError(f"{thing!r:.100} is of type {type(thing).__name__}")
+
+
+def _at(plain: Any, field: str) -> Any:
+    """The value of a field like `control.share` or `arms[0]`, as far as it can be found."""
+    for name, place in re.findall(r"([^.\[\]]+)|\[(\d+)\]", field):
+        try:
+            plain = plain[name] if name else plain[int(place)]
+        except (LookupError, TypeError):
+            return plain
+    return plain
 
 
 def refusal(kind: Any, complaint: str) -> Problem:
@@ -88,6 +109,8 @@ def described(node: dict[str, Any], parts: dict[str, Any]) -> str:
     kind = node.get("type")
     if kind in ("number", "integer"):
         return PLAIN[kind] + _bounds(node)
+    if node.get("pattern", "").startswith(UUID):
+        return "a UUID in lower case"
     if kind == "string":
         return "text" + _lengths(node, "minLength", "maxLength", "characters") + _pattern(node)
     if kind == "array":

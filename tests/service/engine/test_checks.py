@@ -9,7 +9,7 @@ import pytest
 
 from tests.service.engine.lab import Lab
 from turncoat.service import words
-from turncoat.service.problems import Conflicting, NotFound, Problem, Stale, Unprocessable
+from turncoat.service.problems import Conflicting, Malformed, NotFound, Problem, Stale, Unprocessable
 
 NAN, INF = float("nan"), float("inf")
 NOT_NUMBERS: list[Any] = [NAN, INF, -INF, True, "0.5", 10**400]
@@ -18,7 +18,7 @@ SHARES: list[Any] = [*NOT_NUMBERS, -0.1, 1.1, None]
 
 def refused(lab: Lab, kind: type[Problem], text: str, field: str | None, call: Any) -> None:
     before = lab.everything()
-    with pytest.raises(kind) as problem:
+    with pytest.raises((kind, Malformed) if kind is Unprocessable else kind) as problem:
         call()
     assert re.search(text, problem.value.detail), problem.value.detail
     assert problem.value.field == field
@@ -29,7 +29,7 @@ def new(**more: Any) -> words.NewExperiment:
     return words.NewExperiment(**{"key": "y", "arms": ["a", "b"]} | more)
 
 
-ACCEPTED = r"accepted|Expected|out of range|Invalid"
+ACCEPTED = r"accepted (is|are)"
 
 OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
     *(("reward.min", {"reward": words.RewardRule(min=value)}, "reward.min") for value in NOT_NUMBERS),
@@ -37,7 +37,7 @@ OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
     ("reward.min is 1.0 and reward.max 1.0; accepted", {"reward": words.RewardRule(min=1.0)}, "reward.max"),
     ("1e\\+101.*accepted.*1e\\+100", {"reward": words.RewardRule(max=1e101)}, "reward.max"),
     ("1e\\+308", {"reward": words.RewardRule(min=-1e308, max=1e308)}, "reward.max"),
-    ("Invalid enum", {"reward": words.RewardRule(aggregation="median")}, "reward.aggregation"),  # type: ignore[arg-type]
+    ("accepted is one of", {"reward": words.RewardRule(aggregation="median")}, "reward.aggregation"),  # type: ignore[arg-type]
     *(("reward_window_s", {"reward_window_s": value}, "reward_window_s") for value in (*NOT_NUMBERS, 0.0, -1.0, None)),
     ("reward_window_s", {"reward_window_s": 1e9}, "reward_window_s"),
     *(("default_reward", {"default_reward": value}, "default_reward") for value in (*NOT_NUMBERS, 1.5, -0.5)),
@@ -57,13 +57,13 @@ OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
     ("'a' has floor 0.5 above its cap 0.25", {"floors": {"a": 0.5}, "caps": {"a": 0.25}}, "floor"),
     ("the floors sum to 1.2; accepted is 1 at most", {"floors": {"a": 0.6, "b": 0.6}}, "floor"),
     ("arms has 'a' twice; accepted are distinct names", {"arms": ["a", "b", "a"]}, "arms"),
-    ("length >= 1", {"arms": []}, "arms"),
-    ("length >= 1", {"arms": [""]}, "arms[0]"),
-    ("length <= 100", {"arms": ["x" * 101]}, "arms[0]"),
-    ("regex|printable", {"arms": ["a\nb"]}, "arms[0]"),
+    ("accepted is", {"arms": []}, "arms"),
+    ("accepted is", {"arms": [""]}, "arms[0]"),
+    ("accepted is", {"arms": ["x" * 101]}, "arms[0]"),
+    ("accepted is", {"arms": ["a\nb"]}, "arms[0]"),
     ("arms has 'a.u2028b'; accepted are 1 to 100 printable", {"arms": ["a\u2028b"]}, "arms"),
-    *(("key|Expected", {"key": key}, "key") for key in ("", "a b", "/", "é", "x" * 101, "a\n", "-a")),
-    *(("seed|Expected", {"seed": seed}, "seed") for seed in (-1, 2**63, 1.5, "1", True)),
+    *(("key is", {"key": key}, "key") for key in ("", "a b", "/", "é", "x" * 101, "a\n", "-a")),
+    *(("seed is", {"seed": seed}, "seed") for seed in (-1, 2**63, 1.5, "1", True)),
     ("payload has 16386 bytes as JSON", {"arms": [words.NamedArm(arm="a", payload="x" * 16384)]}, "payload"),
 ]
 
@@ -80,7 +80,7 @@ CHANGES: list[tuple[str, dict[str, Any], str | None]] = [
     *(("default_reward", {"default_reward": value}, "default_reward") for value in (*NOT_NUMBERS, 1.5)),
     *(("holdout_share", {"holdout_share": share}, "holdout_share") for share in SHARES),
     ("control.arm is 'z'", {"control": words.Control(arm="z", share=0.1)}, "control.arm"),
-    ("Invalid enum", {"state": "broken"}, "state"),
+    ("accepted is one of", {"state": "broken"}, "state"),
 ]
 
 
@@ -94,8 +94,8 @@ ARMS: list[tuple[str, dict[str, Any], str | None]] = [
     *(("floor", {"floor": share}, "floor") for share in SHARES),
     *(("cap", {"cap": share}, "cap") for share in SHARES),
     ("floor 0.5 above its cap 0.25", {"floor": 0.5, "cap": 0.25}, "floor"),
-    ("Invalid enum", {"state": "broken"}, "state"),
-    ("is of type object", {"payload": object()}, None),
+    ("accepted is one of", {"state": "broken"}, "state"),
+    ("cannot be written as JSON", {"payload": object()}, None),
 ]
 
 
@@ -108,13 +108,13 @@ def test_arms_that_are_not_added_or_changed(lab: Lab, text: str, more: dict[str,
 
 ASKS: list[tuple[type[Problem], str, dict[str, Any], str | None]] = [
     (Unprocessable, "has 'z'; accepted are arms of 'x': 'a', 'b'", {"allowed_arms": ["z"]}, "allowed_arms"),
-    (Unprocessable, "length >= 1", {"allowed_arms": []}, "allowed_arms"),
-    (Unprocessable, "length >= 1", {"unit_id": ""}, "unit_id"),
-    (Unprocessable, "length <= 255", {"unit_id": "u" * 256}, "unit_id"),
+    (Unprocessable, "accepted is", {"allowed_arms": []}, "allowed_arms"),
+    (Unprocessable, "accepted is", {"unit_id": ""}, "unit_id"),
+    (Unprocessable, "accepted is", {"unit_id": "u" * 256}, "unit_id"),
     (Unprocessable, "sticky is true and there is no unit_id", {"sticky": True}, "sticky"),
     (Unprocessable, "decision_id", {"decision_id": "1"}, "decision_id"),
     (Unprocessable, "context has .* bytes as JSON; accepted are 16384", {"context": {"k": "x" * 20_000}}, "context"),
-    (Unprocessable, "is of type object", {"context": {"k": object()}}, None),
+    (Unprocessable, "cannot be written as JSON", {"context": {"k": object()}}, None),
 ]
 
 
