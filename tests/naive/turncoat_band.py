@@ -130,7 +130,7 @@ class TurncoatBand:
         return clipped + [math.sqrt(2 * x / (K * N)) for x in likely]
 
     def slow(self) -> REAL:
-        return (REAL(0.5) + sum((1 - REAL(r) for r in self.rewards), REAL(0))) / (1 + self.t)
+        return REAL((REAL(0.5) + (1 - reals(self.rewards)).sum()) / (1 + self.t))
 
     def baseline(self) -> REAL:
         return self.fast - min(max(self.fast - self.slow(), REAL(-0.2)), REAL(0.2))
@@ -181,14 +181,14 @@ class TurncoatBand:
         return step_with_floors(self.p, self.master_rate() * self.charges(a, q, loss), reals(self.floors()))
 
     def mirrors_after(self, a: int, q: REAL, loss: float) -> list[Reals]:
-        after = []
+        after, b = [], self.baseline()
         for i, (P, rate) in enumerate(zip(self.mirrors, self.rates(), strict=True)):
             w = P.copy()
             if i < self.recipe.n_clipped:
                 w[a] *= np.exp(-rate * loss / q)
                 after.append(entropy_projection(w, 1 / REAL(self.K * self.N)))
             else:
-                w[a] *= np.exp(min(REAL(1), -rate * (loss - self.baseline()) / q))
+                w[a] *= np.exp(min(REAL(1), -rate * (loss - b) / q))
                 after.append((1 - 1 / REAL(self.N)) * w / w.sum() + 1 / REAL(self.N) / self.K)
         return after
 
@@ -233,10 +233,9 @@ class TurncoatBand:
             if n > 0:
                 u = max(self.t - self.since[i][k], 2)
                 self.indices[i, k] = kl_upper(total / n, REAL(self.recipe.detector_index) * np.log(REAL(u)) / n)
+        X, mine, m = reals(self.rewards), np.array(self.arms) == k, REAL(self.recipe.pseudo_samples)
         for i, window in enumerate(self.recipe.windows):
             weights = (1 - 1 / REAL(window)) ** np.arange(self.t - 1, -1, -1)
-            X, mine = reals(self.rewards), np.array(self.arms) == k
-            m = REAL(self.recipe.pseudo_samples)
             n, n_all = weights[mine].sum() + m, weights.sum()
             mean = ((weights * X)[mine].sum() + m * (weights * X).sum() / n_all) / n
             bonus = np.sqrt(REAL(self.recipe.follower_index[i]) * np.log(max(n_all, REAL(1))) / n)
