@@ -16,7 +16,8 @@ from tests.service.http.served import make_office
 from turncoat.service import keys
 from turncoat.service.http import session
 from turncoat.service.http.app import make_app
-from turncoat.service.http.door import Door
+from turncoat.service.http.door import Door, dashboard
+from turncoat.service.http.office import Office
 from turncoat.service.keys import Scope
 
 FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
@@ -149,3 +150,40 @@ def test_a_form_has_its_limits(site: Direct) -> None:
     assert site.ask("POST", "/login", b"x" * 100_000, FORM).status == 413
     assert site.ask("POST", "/login", b"&".join([b"a=b"] * 50), FORM).status == 400
     assert site.ask("POST", "/login", b"key=\xff", FORM).status == 400
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Iterator[Direct]:
+    """The dashboard itself, with an experiment `e`."""
+    office = make_office(tmp_path)
+    with direct(office) as one:
+        one._app = make_app(office, dashboard(office))
+        assert one.post("/v1/experiments", {"key": "e", "arms": ["a", "b"]}).status == 201
+        yield one
+
+
+def its_pages(office: Office) -> list[str]:
+    paths = [route.path.replace("{key}", "e") for route in dashboard(office)]
+    return [path for path in paths if not path.startswith(("/static", "/log"))]
+
+
+def test_every_page_is_shown_to_this_machine_while_there_is_no_key(real: Direct) -> None:
+    assert len(its_pages(real.office)) >= 4
+    for path in its_pages(real.office):
+        said = real.ask("GET", path)
+        assert said.status == 200 and "default-src 'none'" in said.headers["content-security-policy"], path
+        assert real.ask("GET", path, host="evil.example").status == 403
+
+
+def test_every_page_is_behind_the_door_once_there_is_one(real: Direct) -> None:
+    key = made(real, "read")
+    for path in its_pages(real.office):
+        said = real.ask("GET", path, headers={"authorization": f"Bearer {key}"})  # a page goes by its cookie alone
+        assert said.status == 303 and said.headers["location"].startswith("/login?next="), path
+        assert real.ask("POST", path, b"", FORM).status == 401, path
+        assert real.ask("GET", path, headers={"cookie": f"{session.COOKIE}={key}"}).status == 200, path
+    form = real.ask("GET", "/login?next=%2Fsystem")
+    assert form.status == 200 and b'action="/login"' in form.body and b'value="/system"' in form.body
+    wrong = typed(real, "nonsense")
+    assert wrong.status == 401 and b'role="alert"' in wrong.body
+    assert "default-src 'none'" in wrong.headers["content-security-policy"]

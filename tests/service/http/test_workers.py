@@ -27,6 +27,7 @@ def process(tmp_path: Path, postgres_url: str) -> Iterator[Process]:
     with running(tmp_path, database=postgres_url, workers=WORKERS) as one:
         yield one
         one.end()
+        assert "died" not in one.log()  # as uvicorn says of a worker that it replaces
 
 
 def called(process: Process, path: str, body: bytes | None = None, key: str | None = None) -> tuple[int, bytes]:

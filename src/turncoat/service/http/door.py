@@ -6,13 +6,14 @@ Its way in and out are `/login` and `/logout`; what pages load (`/static`) is op
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from turncoat.service.dashboard import Pages, page, routes
 from turncoat.service.http import session
 from turncoat.service.http.office import Office
 from turncoat.service.problems import Forbidden, Problem, Unauthorised
@@ -34,42 +35,42 @@ class Look(Protocol):
 class Door:
     """Stands in front of every page."""
 
-    def __init__(self, office: Office, look: Look, page: Callable[[str, int], Response]) -> None:
+    def __init__(self, office: Office, look: Look, show: Callable[[str, int], Response]) -> None:
         self._office = office
         self._look = look
-        self._page = page
+        self._show = show
 
     def routes(self, pages: Sequence[Route]) -> list[Route]:
         """The pages, guarded, and the way in and out."""
         return [
-            *(page if page.path.startswith(OPEN) else Route(page.path, self._guarded(page.endpoint)) for page in pages),
+            *(one if one.path.startswith(OPEN) else Route(one.path, self._guarded(one.endpoint)) for one in pages),
             Route("/login", self._careful(self._show_form)),
             Route("/login", self._careful(self._sign_in), methods=["POST"], name="sign_in"),
             Route("/logout", self._careful(self._sign_out), methods=["POST"]),
         ]
 
-    def _guarded(self, page: Page) -> Page:
+    def _guarded(self, make: Page) -> Page:
         async def shown(request: Request) -> Response:
             try:
                 session.visitor(self._office, request)
             except Unauthorised:
                 here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
                 return RedirectResponse(f"/login?next={quote(here, safe='')}", 303)
-            return await page(request)
+            return await make(request)
 
         return self._careful(shown)
 
-    def _careful(self, page: Page) -> Page:
+    def _careful(self, make: Page) -> Page:
         async def shown(request: Request) -> Response:
             try:
-                return await page(request)
+                return await make(request)
             except Problem as problem:
-                return self._page(self._look.problem(problem.title, problem.detail), problem.status)
+                return self._show(self._look.problem(problem.title, problem.detail), problem.status)
 
         return shown
 
     async def _show_form(self, request: Request) -> Response:
-        return self._page(self._look.login(next_page=session.inside(request.query_params.get("next"))), 200)
+        return self._show(self._look.login(next_page=session.inside(request.query_params.get("next"))), 200)
 
     async def _sign_in(self, request: Request) -> Response:
         session.check_own_page(request)
@@ -77,16 +78,14 @@ class Door:
         try:
             return session.sign_in(self._office, request, typed)
         except (Unauthorised, Forbidden):
-            return self._page(self._look.login(next_page=typed.next_page, failed=True), 401)
+            return self._show(self._look.login(next_page=typed.next_page, failed=True), 401)
 
     async def _sign_out(self, request: Request) -> Response:
         session.check_own_page(request)
         return session.sign_out(request)
 
 
-def dashboard(office: Office, drawn: Any) -> list[Route]:
-    """The pages of the package `drawn` (`turncoat.service.dashboard`), behind the door."""
-    pages = drawn.routes(
-        office.store, office.metrics.gauges, needs_key=lambda: office.ring.is_needed, clock=office.clock
-    )
-    return Door(office, drawn.Pages(""), drawn.page).routes(pages)
+def dashboard(office: Office) -> list[Route]:
+    """The dashboard, behind the door."""
+    pages = routes(office.store, office.metrics.gauges, needs_key=lambda: office.ring.is_needed, clock=office.clock)
+    return Door(office, Pages(""), page).routes(pages)

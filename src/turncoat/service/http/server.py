@@ -20,6 +20,7 @@ from turncoat.service.http.settings import ENVIRONMENT, Settings
 from turncoat.service.keys import KeyRing
 from turncoat.service.store import Store, open_store
 
+WORKER_SECONDS = 60  # without a sign of life before a worker is replaced; a compiler may keep one busy for ten
 WORKER = "turncoat.service.http.worker:worker"
 
 
@@ -77,4 +78,5 @@ def _uvicorn(settings: Settings) -> dict[str, object]:
         "limit_concurrency": settings.limit_concurrency,
         "timeout_keep_alive": limits.KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": settings.shutdown_s,
+        "timeout_worker_healthcheck": WORKER_SECONDS,
     }
