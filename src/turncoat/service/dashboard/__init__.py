@@ -5,8 +5,10 @@ The HTTP layer mounts `routes` and guards them; `Pages.login` is the page it sho
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
+from platform import python_version
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from turncoat._version import __version__
 from turncoat.service.clock import Clock
 from turncoat.service.dashboard.gauges import from_facts
 from turncoat.service.dashboard.pages import Pages
@@ -38,6 +41,7 @@ KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 FACTS = "SELECT name, value FROM fact"
 FRESH = 0.9  # seconds for which a page may be shown again as it is
 MOST_KEPT = 64  # pages
+AT_ONCE = 2  # pages made: decisions are served by the same process
 
 Gauges = Callable[[], Mapping[str, Any]]
 
@@ -66,6 +70,11 @@ def routes(
     ]
 
 
+def kind_of(store: Store) -> str:
+    """What keeps decisions."""
+    return "PostgreSQL" if store.shared else "SQLite"
+
+
 def page(html: str, status: int = 200) -> HTMLResponse:
     """HTML with the headers that every page has."""
     return HTMLResponse(html, status, {**HEADERS, "Cache-Control": "no-store"})
@@ -77,24 +86,34 @@ class _Dashboard:
     def __init__(self, store: Store, gauges: Gauges, pages: Pages, views: Views) -> None:
         self._store, self._gauges, self._pages, self._views = store, gauges, pages, views
         self._made: dict[Any, tuple[float, str]] = {}
+        self._few = asyncio.Semaphore(AT_ONCE)
 
     async def _show(self, make: Callable[[], str], kept_as: Any = None) -> Response:
         """A page made a moment ago will do: many viewers cost as much as one."""
-        now = time.monotonic()
-        made = self._made.get(kept_as)
-        if kept_as is not None and made is not None and now - made[0] < FRESH:
-            return page(made[1])
         try:
-            html = await run_in_threadpool(make)
+            html = self._kept(kept_as)
+            if html is None:
+                async with self._few:
+                    html = self._kept(kept_as)  # somebody else may have made it meanwhile
+                    if html is None:
+                        html = await run_in_threadpool(make)
+                        self._keep(kept_as, html)
         except NotFound as problem:
             return page(self._pages.problem("Not found", problem.detail), 404)
         except StoreDown:
             return page(self._pages.problem("No answer", "The store cannot be reached just now. Try again soon."), 503)
-        if kept_as is not None:
-            while len(self._made) >= MOST_KEPT:
-                self._made.pop(next(iter(self._made)), None)
-            self._made[kept_as] = now, html
         return page(html)
+
+    def _kept(self, name: Any) -> str | None:
+        made, html = self._made.get(name, (-FRESH, None))
+        return html if time.monotonic() - made < FRESH else None
+
+    def _keep(self, name: Any, html: str) -> None:
+        if name is not None:
+            self._made.pop(name, None)
+            while len(self._made) >= MOST_KEPT:
+                del self._made[next(iter(self._made))]
+            self._made[name] = time.monotonic(), html
 
     async def experiments(self, request: Request) -> Response:
         """The list."""
@@ -140,6 +159,7 @@ class _Dashboard:
             with self._store.reading() as session:
                 facts = {str(name): str(value) for name, value in session.rows(FACTS)}
             measured = {"store_bytes": self._store.size(), **from_facts(facts), **self._gauges()}
+            measured |= {"turncoat": __version__, "python": python_version(), "store": kind_of(self._store)}
             return self._pages.system(measured)
 
         return await self._show(make, ("system",))
