@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.results import Result, Table, Target, show, show_targets
 
-NAMES = ["play", "ask_tell", "roster", "engine", "comparator", "start_up", "memory", "long_race", "coverage"]
+NAMES = ["play", "ask_tell", "roster", "engine", "comparator", "start_up", "memory", "long_race", "coverage", "service"]
 
 
 def cpu() -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.wire import Line, Lost, Refused
-from tests.service.postgres_server import free_port
+from tests.service.postgres_server import children, free_port
 
 PATIENCE = 90.0  # seconds to be ready: the first start of all may have to compile the learner
 LOOK = 0.01  # seconds between looks
@@ -29,7 +29,7 @@ class Served:
     def __init__(self, folder: Path, name: str, *, broken: str | None = None, **settings: Any) -> None:
         self.name = name
         self.port = free_port()
-        self._settings = settings | {"port": self.port, "log_level": "warning"}
+        self._settings = settings | {"port": self.port}
         self._broken = broken
         self._log = folder / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -40,12 +40,21 @@ class Served:
         with self._log.open("ab") as log:
             self._began = time.monotonic()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.chaos.serving", json.dumps(self._settings), self._broken or ""],
+                [sys.executable, "-m", *self._command()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
+
+    def _command(self) -> list[str]:
+        if self._broken:
+            return ["tests.chaos.serving", json.dumps(self._settings), self._broken]
+        return ["turncoat", "serve", *(f"--{name}={value}" for name, value in self._settings.items())]
+
+    def pids(self) -> list[int]:
+        """Of it and its workers."""
+        return [self._process.pid, *children(self._process.pid)] if self._process else []
 
     def wait(self) -> float:
         """Until it is ready; seconds since it was started."""

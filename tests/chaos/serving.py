@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.serving SETTINGS BROKEN`: the service, whole or broken on purpose."""
+"""`python -m tests.chaos.serving SETTINGS BROKEN`: the service, broken on purpose in the way named."""
 
 from __future__ import annotations
 
@@ -12,6 +12,5 @@ from turncoat.service.http.settings import Settings
 
 if __name__ == "__main__":
     words, broken = sys.argv[1:]
-    if broken:
-        BREAKAGES[broken]()
+    BREAKAGES[broken]()
     run(msgspec.json.decode(words, type=Settings))
