@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 MEANS = {b"a": 0.3, b"b": 0.5, b"c": 0.6, b"d": 0.4}  # of the rewards of each arm
 OPEN = {"key": "hot", "arms": [arm.decode() for arm in MEANS]}
+SPREAD = 0.003  # seconds between connections, so that workers behind one port share them
 ID, ARM = b'"decision_id":"', b'"arm":"'
 
 
@@ -67,6 +68,7 @@ class Connection:
 
     def __init__(self, port: int, keyed: bool) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
+        time.sleep(SPREAD)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.fileno = self.socket.fileno
         self._keyed = keyed

@@ -129,6 +129,7 @@ def measure(effort: Effort, pages: Sequence[str] = PAGES) -> tuple[list[Found], 
             try:
                 service.start()
                 service.wait()
+                time.sleep(3.0 if workers > 1 else 0.0)  # one of them is ready; the others soon
                 results[name] = on_store(service, database, effort, pages)
                 service.stop()
             finally:
