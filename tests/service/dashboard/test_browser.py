@@ -14,7 +14,6 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-import turncoat.service.dashboard
 from tests.report.chromium import Chromium, find
 from tests.service.dashboard.history import History
 from turncoat.service import words
@@ -164,7 +163,7 @@ def test_a_key_opens_the_door_and_signing_out_shuts_it(store: Store) -> None:
     with store.transaction() as session:
         key = issue(session, NewKey(name="me", scopes=["read"]), time.time()).key
     office = Office(Engine(store), store, Settings())
-    app = make_app(office, dashboard(office, turncoat.service.dashboard))
+    app = make_app(office, dashboard(office))
     type_ = "document.getElementById('key').value = {!r}; document.querySelector('.login button').click()"
     with Server(app, lifespan="on") as base, Chromium(PATH or "") as browser:
         browser.call("Page.navigate", url=f"{base}/system")
