@@ -175,7 +175,7 @@ def test_the_sample_ratio_is_fine_and_would_not_be(told: History, store: Store) 
 
 
 def test_shares_are_versions_found_by_number(told: History, page: Page) -> None:
-    assert len(page.shares.times) <= 240 and page.shares.times == sorted(page.shares.times)
+    assert len(page.shares.times) <= 182 and page.shares.times == sorted(page.shares.times)
     last = dict(zip(page.shares.arms, page.shares.rows[-1], strict=True))
     assert last == {"video": 0.0} | page.present.head.probabilities
     assert all(sum(row) == pytest.approx(1.0) for row in page.shares.rows + page.realised.rows)

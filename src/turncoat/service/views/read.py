@@ -38,10 +38,10 @@ from turncoat.service.views.parts import (
 from turncoat.service.views.thoughts import Thought, read_thought
 from turncoat.service.views.windows import Windows, read_windows
 
-POINTS, FEW_POINTS = 240, 40  # versions in a picture, and in a small one
+POINTS, FEW_POINTS = 180, 40  # versions in a picture, and in a small one
 WIDE = 24  # windows in the pictures of rewards
 PAGE = 25  # experiments on a page
-FEEDBACK = 3.0  # seconds for which the last decisions are not looked at again
+FEEDBACK = 6.0  # seconds for which the last decisions are not looked at again
 LAGGING = 5.0  # seconds that a reward may wait before that is an alarm
 MUCH_LATE = 0.05  # of the rewards of the last day
 NEWEST = f"{HEADS} ORDER BY e.id DESC LIMIT :limit OFFSET :skipped"
@@ -185,7 +185,7 @@ class Views:
         return kept.feedback
 
     def _page(self, session: Session, head: Snapshot, now: float) -> Page:
-        present, everything = self._present(session, head, now, patience=1.0)
+        present, everything = self._present(session, head, now, patience=2.5)
         windows, rewards = everything.until(present.settled), present.rewards
         wide = windows.merged(WIDE)
         arms = read_arms(session, head, everything, windows)
