@@ -119,8 +119,7 @@ BAD_SETS: list[tuple[Any, str]] = [
 @pytest.mark.jit_off
 @pytest.mark.jit_off
 def test_looking_at_some_arms_leaves_no_trace_in_the_state() -> None:
-    # It used the state's own room to compute in, so a state replayed from a log differed from the one that was served.
-    learner = started()
+    learner = started()  # it used the state's own room, so a state replayed from a log was not the one that served
     before = learner.state()
     learner.probabilities(allowed=["red", "blue"])
     assert learner.state() == before
