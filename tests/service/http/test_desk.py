@@ -256,3 +256,21 @@ def test_without_its_thread_it_is_not_ready(asked: Direct) -> None:
     assert asked.ask("GET", "/readyz").status == 503
     assert asked.ask("GET", "/healthz").status == 200
     assert asked.post("/v1/experiments/e/decisions", {}).status == 503
+
+
+def test_long_looks_hold_up_neither_keys_nor_signs_of_life(asked: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    monkeypatch.setattr(asked.office.engine, "state", lambda key: go.wait(20.0))
+
+    async def story() -> None:
+        looks = [asyncio.create_task(asked.asked("GET", "/v1/experiments/e/state")) for _ in range(20)]
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        assert (await asked.asked("GET", "/readyz")).status == 200
+        assert (await asked.asked("POST", "/v1/experiments/e/decisions", b"{}", JSON)).status == 201
+        await asked.office.look(asked.office.ring.refresh, at_once=True)
+        assert time.monotonic() - began < 5.0 and not any(look.done() for look in looks)
+        go.set()
+        await asyncio.gather(*looks)
+
+    asked.run(story())

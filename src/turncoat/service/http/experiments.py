@@ -39,10 +39,10 @@ async def change_arm(office: Office, call: Call) -> words.Arm:
     return await office.desk.run(partial(office.engine.change_arm, key, arm, call.body, actor=actor(call)))
 
 
-async def list_experiments(office: Office, call: Call) -> list[words.Experiment]:
+async def list_experiments(office: Office, call: Call) -> Reply:
     """All experiments, in the order in which they were opened."""
     call.numbers()
-    return await office.look(office.experiments)
+    return await office.look_through(office.experiments)
 
 
 async def get_experiment(office: Office, call: Call) -> Reply:
@@ -52,10 +52,10 @@ async def get_experiment(office: Office, call: Call) -> Reply:
     return answer(found, headers=[etag(found)])
 
 
-async def get_arms(office: Office, call: Call) -> list[words.Arm]:
+async def get_arms(office: Office, call: Call) -> Reply:
     """Its arms, in the order in which they came."""
     call.numbers()
-    return await office.look(partial(office.engine.arms, call.params["key"]))
+    return await office.look_through(partial(office.engine.arms, call.params["key"]))
 
 
 async def get_state(office: Office, call: Call) -> words.LearnerState:
@@ -64,28 +64,28 @@ async def get_state(office: Office, call: Call) -> words.LearnerState:
     return await office.look(partial(office.engine.state, call.params["key"]))
 
 
-async def get_timeline(office: Office, call: Call) -> list[words.VersionPoint]:
+async def get_timeline(office: Office, call: Call) -> Reply:
     """Versions, evenly taken over its life, the latest last."""
     limit = call.numbers(limit=(POINTS, 1, MOST_POINTS))["limit"]
-    return await office.look(partial(office.engine.timeline, call.params["key"], limit=limit))
+    return await office.look_through(partial(office.engine.timeline, call.params["key"], limit=limit))
 
 
-async def get_switches(office: Office, call: Call) -> list[words.Switch]:
+async def get_switches(office: Office, call: Call) -> Reply:
     """The changes of the best arm that the learner believes in."""
     call.numbers()
-    return await office.look(partial(office.engine.switches, call.params["key"]))
+    return await office.look_through(partial(office.engine.switches, call.params["key"]))
 
 
-async def get_audit(office: Office, call: Call) -> list[words.AuditEntry]:
+async def get_audit(office: Office, call: Call) -> Reply:
     """Who changed what about it."""
     call.numbers()
-    return await office.look(partial(office.engine.audit, call.params["key"]))
+    return await office.look_through(partial(office.engine.audit, call.params["key"]))
 
 
-async def get_whole_audit(office: Office, call: Call) -> list[words.AuditEntry]:
+async def get_whole_audit(office: Office, call: Call) -> Reply:
     """Who changed what, everywhere."""
     call.numbers()
-    return await office.look(office.engine.audit)
+    return await office.look_through(office.engine.audit)
 
 
 def actor(call: Call) -> str:

@@ -32,7 +32,7 @@ async def readyz(office: Office, call: Call) -> Health:
         raise Unavailable(office.desk.trouble)
     try:
         async with asyncio.timeout(PATIENCE):
-            await office.look(lambda: _touch(office))
+            await office.look(lambda: _touch(office), at_once=True)
             await office.desk.run(lambda: None)
     except TimeoutError:
         raise Unavailable(f"the store or the engine did not answer within {PATIENCE:g} seconds") from None

@@ -8,26 +8,27 @@ from turncoat.service import keys
 from turncoat.service.audit import write_down
 from turncoat.service.http.experiments import actor
 from turncoat.service.http.office import Office
+from turncoat.service.http.reply import Reply
 from turncoat.service.http.row import Call
 
 
 async def create_key(office: Office, call: Call) -> keys.IssuedKey:
     """Make a key. It is shown this once."""
     made = await office.desk.run(partial(_issue, office, call.body, actor(call)))
-    await office.look(office.ring.refresh)
+    await office.look(office.ring.refresh, at_once=True)
     return made
 
 
-async def list_keys(office: Office, call: Call) -> list[keys.KeyRecord]:
+async def list_keys(office: Office, call: Call) -> Reply:
     """All keys ever made, without their secrets."""
     call.numbers()
-    return await office.look(partial(_listed, office))
+    return await office.look_through(partial(_listed, office))
 
 
 async def revoke_key(office: Office, call: Call) -> keys.KeyRecord:
     """Make a key good for nothing, everywhere within a second."""
     revoked = await office.desk.run(partial(_revoke, office, call.params["id"], actor(call)))
-    await office.look(office.ring.refresh)
+    await office.look(office.ring.refresh, at_once=True)
     return revoked
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from turncoat.service import words
 from turncoat.service.book import HEADS, read_snapshot
@@ -17,6 +17,7 @@ from turncoat.service.http import limits
 from turncoat.service.http.desk import Desk
 from turncoat.service.http.guard import Guard, is_loopback
 from turncoat.service.http.metrics import Metrics
+from turncoat.service.http.reply import Reply, answer_list
 from turncoat.service.http.settings import Settings
 from turncoat.service.keys import KeyRing
 from turncoat.service.problems import Unavailable
@@ -50,6 +51,7 @@ class Office:
         self.description = b"{}"  # for /openapi.json
         self.exports = asyncio.Semaphore(limits.EXPORTS)
         self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="turncoat-look")
+        self._watchers = ThreadPoolExecutor(2, thread_name_prefix="turncoat-watch")
 
     async def open(self) -> None:
         """Read the keys, and start the engine's thread."""
@@ -64,14 +66,20 @@ class Office:
             await self._watching
         await self.desk.close()
         self._lookers.shutdown()
+        self._watchers.shutdown()
         self.store.close()
 
-    async def look(self, what: Callable[[], T]) -> T:
-        """Look something up, in a thread that the engine does not wait for."""
+    async def look(self, what: Callable[[], T], *, at_once: bool = False) -> T:
+        """Look something up, in a thread that the engine does not wait for; `at_once`: nor any other look."""
+        threads = self._watchers if at_once else self._lookers
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._lookers, what)
+            return await asyncio.get_running_loop().run_in_executor(threads, what)
         except StoreDown as down:
             raise Unavailable(str(down)) from down
+
+    async def look_through(self, what: Callable[[], Iterable[Any]]) -> Reply:
+        """Look up a list, and write it as JSON, both in such a thread."""
+        return await self.look(lambda: answer_list(what()))
 
     def experiments(self) -> list[words.Experiment]:
         """All experiments as they are stored: the engine's own book belongs to its thread."""
@@ -84,7 +92,7 @@ class Office:
         while True:
             await asyncio.sleep(KEYS_EVERY)
             try:
-                await self.look(self.ring.refresh)
+                await self.look(self.ring.refresh, at_once=True)
             except Unavailable as problem:  # nobody can revoke a key there now; those known stay as they are
                 log.warning("keys could not be read again: %s", problem)
             except Exception:
