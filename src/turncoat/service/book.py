@@ -62,13 +62,14 @@ class Book:
         with self._store.reading() as session:
             self.look(session)
 
-    def look(self, session: Session) -> None:
-        """Read what has changed by now."""
+    def look(self, session: Session) -> set[int]:
+        """Read what has changed by now, and say which experiments have."""
         known = {snapshot.id: snapshot.version for snapshot in self._by_id.values()}
         new = [number for number, version in session.rows(NUMBERS) if known.get(number) != version]
         for head in session.rows(HEADS + " WHERE e.id IN :ids ORDER BY e.id", ids=new) if new else []:
             self.publish(read_snapshot(session, head))
         self.in_doubt = False
+        return set(new)
 
     def publish(self, snapshot: Snapshot, learner: Learner | None = None) -> None:
         """From now on decisions are drawn from this one."""

@@ -118,8 +118,7 @@ class Engine:
         now = self.clock.now()
         with self.store.reading() as session:
             waiting = session.rows(WAITING)
-            if self.store.shared or self.book.in_doubt:
-                self.book.look(session)
+            others = self.book.look(session) if self.store.shared or self.book.in_doubt else set()
         oldest = min((row[2] for row in waiting), default=now)
         self.backlog = sum(row[1] for row in waiting), max(now - oldest, 0.0)
         ready = {row[0] for row in waiting if row[0] is not None}
@@ -133,6 +132,8 @@ class Engine:
             self._tidied = now
             with suppress(Raced):
                 self._tidy(now)
+        if self.store.shared:
+            ready -= others  # whoever has the learner goes on with it: to read it again takes longer than to teach it
         return self._apply_all(sorted(ready))
 
     def _apply_all(self, ready: Sequence[int]) -> bool:

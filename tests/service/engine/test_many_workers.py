@@ -186,8 +186,9 @@ def test_at_the_end_of_a_window_either_the_reward_counts_or_the_default(office: 
             clock.move(100.5)
         waits = [rng.choice((0.0, rng.random() * 0.01, 0.02)) for _ in range(3)]
         said, _, _ = office.at_once(told(*[(d, 0.75) for d in decisions]), worked, worked, waits=waits)
-        office.engines[1]._looked = float("-inf")
-        office.engines[1].work()
+        for _ in range(2):  # the first time it may leave it to who was at it last
+            office.engines[1]._looked = float("-inf")
+            office.engines[1].work()
         closed = {row[0]: row[1:] for row in office.rows("SELECT id, outcome, reward FROM decision WHERE id IN :ids",
                                                          ids=decisions)}  # fmt: skip
         for decision, status in zip(decisions, said, strict=True):
@@ -234,6 +235,32 @@ def test_appliers_take_turns_and_every_reward_is_applied_once(office: Office) ->
     office.engines[0].work()
     assert office.rows("SELECT COUNT(*) FROM inbox") == [(0,)]
     check_once(office.stores[0], 600)
+
+
+def test_whoever_has_the_learner_goes_on_with_it_until_it_does_not(office: Office) -> None:
+    office.open()
+    one, other = office.engines[:2]
+    decisions = iter(office.decisions(3))
+
+    def waiting() -> int:
+        return int(office.rows("SELECT COUNT(*) FROM inbox")[0][0])
+
+    def tell() -> None:
+        told((next(decisions), 1.0))(one)
+
+    tell()
+    one.work()
+    tell()
+    other.work()  # sees that somebody is at it
+    assert waiting() == 1
+    other.work()  # sees that nobody is
+    assert waiting() == 0
+    tell()
+    one.work()
+    assert waiting() == 1
+    one.work()
+    assert waiting() == 0
+    check_once(office.stores[0], 3)
 
 
 def test_a_worker_frozen_in_a_pass_cannot_write_over_what_came_after(office: Office, postgres_store_url: str) -> None:

@@ -28,6 +28,8 @@ WORDS = {
     "bytes": "BYTEA",
     # Who looks for open decisions passes by the entries of those closed since the last vacuum.
     "tended": " WITH (autovacuum_vacuum_scale_factor = 0.01, vacuum_index_cleanup = on)",
+    # A state is written anew at every pass; to compress it takes longer than all the rest of that.
+    "unpacked": "ALTER TABLE learner ALTER COLUMN state SET STORAGE EXTERNAL",
 }
 READERS_KEPT = 8
 ALONE = 0x7475726E  # the name, among this database's advisory locks, of the one on settings and migrations

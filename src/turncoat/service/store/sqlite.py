@@ -22,7 +22,7 @@ from typing import Any
 from turncoat.service.store.interface import Row, StoreDown, StoreError
 from turncoat.service.store.migrate import migrate
 
-WORDS = {"text": "TEXT", "bytes": "BLOB", "tended": ""}
+WORDS = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
 LISTED = re.compile(r"\bIN :(\w+)")
 READERS_KEPT = 8
 

@@ -1,5 +1,5 @@
--- Times are seconds since 1970. {text} orders by bytes, {bytes} holds bytes, {tended} is tidied up early: each database
--- has its own words for them.
+-- Times are seconds since 1970. {text} orders by bytes, {bytes} holds bytes, {tended} is tidied up early,
+-- {unpacked} keeps states as they are: each database has its own words for them, or none.
 
 CREATE TABLE experiment (
     id          BIGINT PRIMARY KEY,
@@ -21,6 +21,7 @@ CREATE TABLE learner (
     first_state {bytes} NOT NULL,              -- from which replaying the log must lead to `state`
     checksum    TEXT NOT NULL
 );
+{unpacked};
 
 CREATE TABLE arm (
     experiment  BIGINT NOT NULL,
