@@ -33,7 +33,7 @@ from turncoat.learners.flat import HEAD
 pytestmark = pytest.mark.jit_off
 
 JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-few = settings(max_examples=5 if JIT_OFF else 40)
+few = settings(max_examples=5 if JIT_OFF else 25)
 
 CLOSE = 1e-12
 MOVED_BY_A_LOSS_OF_0 = {  # by gains, by rates that change, by sharing
