@@ -29,7 +29,7 @@ HELD = """
     SELECT s.experiment, s.unit, s.decision_id, s.answer, d.expires_at, d.applied_version
     FROM sticky s JOIN decision d ON d.id = s.decision_id WHERE s.unit IN :units
 """
-LET_GO = "DELETE FROM sticky WHERE unit IN :units AND decision_id IN :ids"
+LET_GO = "DELETE FROM sticky WHERE experiment = :experiment AND unit = :unit AND decision_id = :id"
 USED = "SELECT id FROM decision WHERE id IN :ids"
 
 Place = tuple[int, str]  # experiment, and a key or unit in it
@@ -105,21 +105,16 @@ class _Recording:
         }
 
     def _held_by_units(self) -> dict[Place, words.Decided]:
-        """The decisions that units keep; those that are over are let go."""
+        """The decisions that units keep. One that is over is let go only when there is another."""
         units = {one.unit for one in self._drafts if one.errand.ask.sticky and one.unit is not None}
+        rows = self._session.rows(HELD, units=sorted(units)) if units else []
+        self._stored = {(experiment, unit): decision_id for experiment, unit, decision_id, *_ in rows}
         held: dict[Place, words.Decided] = {}
-        over: dict[str, str] = {}
-        for experiment, unit, decision_id, stored, expires_at, applied in (
-            self._session.rows(HELD, units=sorted(units)) if units else []
-        ):
-            if applied is not None or (expires_at is not None and expires_at <= self._now):
-                over[decision_id] = unit
-                continue
-            answer = msgspec.json.decode(bytes(stored), type=words.Decided)
-            until = None if expires_at is None else as_datetime(expires_at)  # set when a deferred one is activated
-            held[experiment, unit] = msgspec.structs.replace(answer, expires_at=until)
-        if over:
-            self._session.run(LET_GO, ids=list(over), units=list(over.values()))
+        for experiment, unit, _, stored, expires_at, applied in rows:
+            if applied is None and (expires_at is None or expires_at > self._now):
+                answer = msgspec.json.decode(bytes(stored), type=words.Decided)
+                until = None if expires_at is None else as_datetime(expires_at)  # set when a deferred one is activated
+                held[experiment, unit] = msgspec.structs.replace(answer, expires_at=until)
         return held
 
     def _answer(self, one: Draft) -> Done:
@@ -154,14 +149,15 @@ class _Recording:
         if ask.decision_id is not None:
             self._used.add(ask.decision_id)
         if place is not None:
-            self._keep(place, held, answer)
+            self._keep(place, answer)
         self._decisions.append(one.row)
         return answer
 
-    def _keep(self, place: Place, held: words.Decided | None, answer: words.Decided) -> None:
+    def _keep(self, place: Place, answer: words.Decided) -> None:
         """From now on the unit has this one, whatever it had before."""
-        if held is not None:
-            self._session.run(LET_GO, ids=[held.decision_id], units=[place[1]])
+        before = self._stored.pop(place, None)
+        if before is not None:
+            self._session.run(LET_GO, experiment=place[0], unit=place[1], id=before)
         self._held[place] = answer
         self._sticky = [row for row in self._sticky if row[:2] != place]
         self._sticky.append((*place, answer.decision_id, msgspec.json.encode(answer)))

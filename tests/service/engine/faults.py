@@ -46,19 +46,26 @@ class FaultyStore:
         `after_commit`: a commit that is to fail happens nevertheless, and only its answer is lost.
         """
         self.count = self.n_committed = 0
+        self.failed = False
         self.names: list[str] = []
         self._statement, self._commit, self._after, self._trouble = statement, commit, after_commit, trouble
 
     def step(self, what: str) -> bool:
         """One more statement; whether it fails."""
         if self.is_down:
+            self.failed = True
             raise down("it is down")
         self.count += 1
         self.names.append(what)
         fails = self.count == self._statement or (what == "COMMIT" and self.n_committed + 1 == self._commit)
         if fails:
-            self._statement = self._commit = None  # once
+            self.failed = True
+            self.disarm()  # once
         return fails
+
+    def disarm(self) -> None:
+        """Fail no more."""
+        self._statement = self._commit = None
 
     def check(self, what: str) -> None:
         if self.step(what):

@@ -88,6 +88,20 @@ def test_a_refused_request_lets_nothing_go(labs: Lab) -> None:
     assert ask(labs).decision_id == first.decision_id
 
 
+def test_the_clock_is_set_back_after_it_was_found_over(labs: Lab) -> None:
+    """Looking at a decision that is over let it go, even for a request that was then refused."""
+    labs.open()
+    first = ask(labs)
+    labs.engine.decide("x", idempotency_key="k")
+    labs.clock.move(WINDOW)
+    before = labs.everything()
+    with pytest.raises(Conflicting, match="another body"):
+        ask(labs, idempotency_key="k")
+    assert labs.everything() == before
+    labs.clock.move(-WINDOW)
+    assert ask(labs).decision_id == first.decision_id
+
+
 def test_in_one_batch(labs: Lab) -> None:
     labs.open(arms=["a", "b"])
     errands = [

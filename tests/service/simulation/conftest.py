@@ -1,0 +1,7 @@
+"""The stores that worlds are simulated on."""
+
+from __future__ import annotations
+
+from tests.service.engine.conftest import _compiled, _postgres_stores, postgres_stores
+
+__all__ = ["_compiled", "_postgres_stores", "postgres_stores"]

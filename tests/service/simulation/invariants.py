@@ -1,0 +1,197 @@
+"""What must be true of the store, whatever happened: it holds what the model holds; the log explains the learner."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from tests.naive import buckets, shares
+from tests.naive.service_model import Experiment, Model
+from tests.service.simulation.world import World, Wrong
+from turncoat.learners import restore
+from turncoat.service.replay import broken_audit, replay
+
+KEPT = {10: 7_200.0, 300: 691_200.0, 10_800: math.inf}
+DECISIONS = """
+    SELECT d.id, e.key, arm, propensity, d.version, stream, decided_at, expires_at, outcome, reward, rewarded_at,
+           applied_version, applied_position FROM decision d JOIN experiment e ON e.id = d.experiment
+"""
+INBOX = """
+    SELECT decision_id, e.key, value, received_at, source
+    FROM inbox i LEFT JOIN experiment e ON e.id = i.experiment
+"""
+REFUSED = """
+    SELECT decision_id, e.key, reward_id, value, received_at, status
+    FROM refused r LEFT JOIN experiment e ON e.id = r.experiment
+"""
+VERSIONS = """
+    SELECT e.key, v.version, kind, n_learned FROM version v JOIN experiment e ON e.id = v.experiment
+    ORDER BY e.id, v.version
+"""
+LEARNER = """
+    SELECT e.id, l.state, l.first_state FROM learner l JOIN experiment e ON e.id = l.experiment WHERE e.key = :key
+"""
+RAW = "SELECT experiment, decided_at, arm, stream, outcome, reward, propensity FROM decision WHERE outcome IS NOT NULL"
+TABLES = ("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused", "bucket")
+
+
+def same(what: str, stored: Any, expected: Any) -> None:
+    if stored == expected:
+        return
+    if isinstance(stored, set) and isinstance(expected, set):
+        raise Wrong(f"{what}: stored alone {stored - expected}; in the model alone {expected - stored}")
+    raise Wrong(f"{what}: stored {stored}; in the model {expected}")
+
+
+def check(world: World) -> None:
+    """All of it."""
+    model = world.model
+    same("decisions", set(world.rows(DECISIONS)), set(expected_decisions(model)))
+    same("what waits", set(world.rows(INBOX)), set(expected_inbox(model)))
+    same("refused rewards", Counter(world.rows(REFUSED)), Counter(tuple(one) for one in model.refused))
+    parts = {(one, name, *part) for one, several in model.parts.items() for name, part in several.items()}
+    same("parts", set(world.rows("SELECT decision_id, reward_id, value, received_at FROM part")), parts)
+    same("versions", world.rows(VERSIONS), expected_versions(model))
+    check_keys_and_arms(world)
+    check_positions(world)
+    check_buckets(world)
+    for table in TABLES:
+        for row in world.rows(f"SELECT * FROM {table}"):
+            if any(isinstance(value, float) and not math.isfinite(value) for value in row):
+                raise Wrong(f"{table} holds {row}")
+    for experiment in model.experiments.values():
+        check_learner(world, experiment)
+
+
+def expected_decisions(model: Model) -> list[tuple[Any, ...]]:
+    return [
+        (one.id, one.experiment, one.arm, one.propensity, one.version, one.stream, one.decided_at, one.expires_at,
+         one.outcome, one.reward, one.rewarded_at, *(one.applied or (None, None)))
+        for one in model.decisions.values()
+    ]  # fmt: skip
+
+
+def expected_inbox(model: Model) -> list[tuple[Any, ...]]:
+    waiting = [(one, model.decisions[one].experiment, *waiting) for one, waiting in model.inbox.items()]
+    return [*waiting, *((one, None, None, last, "early") for one, last in model.early.items())]
+
+
+def expected_versions(model: Model) -> list[tuple[Any, ...]]:
+    return [
+        (key, number, version.kind, version.n_learned)
+        for key, experiment in model.experiments.items()
+        for number, version in enumerate(experiment.versions, 1)
+    ]
+
+
+def check_keys_and_arms(world: World) -> None:
+    model = world.model
+    keys = world.rows("SELECT e.key, i.key FROM idempotency i JOIN experiment e ON e.id = i.experiment")
+    same("idempotency keys", set(keys), set(model.keys))
+    arms = world.rows("SELECT e.key, arm, a.state, floor, cap FROM arm a JOIN experiment e ON e.id = a.experiment")
+    expected = {
+        (key, name, arm.state, arm.floor, arm.cap)
+        for key, experiment in model.experiments.items()
+        for name, arm in experiment.now.arms.items()
+    }
+    same("arms", set(arms), expected)
+    heads = {
+        (key, "running" if one.now.settings.running else "stopped", one.number, n_revisions(one))
+        for key, one in model.experiments.items()
+    }
+    same("experiments", set(world.rows("SELECT key, state, version, revision FROM experiment")), heads)
+    with world.store.reading() as session:
+        if broken_audit(session) is not None:
+            raise Wrong(f"the audit is broken at {broken_audit(session)}")
+
+
+def n_revisions(experiment: Experiment) -> int:
+    return sum(version.kind != "rewards" for version in experiment.versions)
+
+
+def check_positions(world: World) -> None:
+    """Dense and unique in each version: nothing was applied twice, nothing skipped."""
+    for experiment, version, n, least, most, distinct in world.rows(
+        "SELECT experiment, applied_version, COUNT(*), MIN(applied_position), MAX(applied_position), "
+        "COUNT(DISTINCT applied_position) FROM decision WHERE applied_version IS NOT NULL "
+        "GROUP BY experiment, applied_version"
+    ):
+        if not (least == 0 and most == n - 1 == distinct - 1):
+            raise Wrong(f"version {version} of {experiment} has {n} decisions at positions {least} to {most}")
+
+
+def check_buckets(world: World) -> None:
+    """Sums are those of the rows; fine ones only as far back as they are kept."""
+
+    def is_kept(cell: tuple[Any, ...]) -> bool:
+        return cell[2] >= int(world.model.tidied_until - KEPT[cell[1]]) if math.isfinite(KEPT[cell[1]]) else True
+
+    stored = {tuple(row[:5]): row[5:] for row in world.rows("SELECT * FROM bucket") if is_kept(row)}
+    expected = {cell: sums for cell, sums in buckets.recomputed(world.rows(RAW)).items() if is_kept(cell)}
+    same("buckets", set(stored), set(expected))
+    for cell, sums in stored.items():
+        if not all(
+            math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+            for one, other in zip(sums, expected[cell], strict=True)
+        ):
+            raise Wrong(f"bucket {cell} has {sums}; the rows have {expected[cell]}")  # fmt: skip
+
+
+def check_learner(world: World, experiment: Experiment) -> None:
+    """Told the story again, a learner ends in the stored bytes, and says on the way what was served in each version."""
+    number, state, first = world.rows(LEARNER, key=experiment.key)[0]
+    learner: Any = restore(msgspec.json.decode(bytes(first)))
+    story = list(experiment.story)
+    sql = "SELECT version, probabilities FROM version WHERE experiment = :id ORDER BY version"
+    for version, probabilities in world.rows(sql, id=number):
+        while story and story[0][0] == version:
+            tell(learner, story.pop(0)[1], experiment)
+        served(learner, experiment, version, json.loads(probabilities))
+        for one in world.model.decisions.values():
+            if (one.experiment, one.version, one.stream) == (experiment.key, version, "learn"):
+                served(learner, experiment, version, one.probabilities, narrowed=True)
+    same(f"the learner of {experiment.key}", msgspec.json.encode(learner.state()), bytes(state))
+    with world.store.reading() as session:
+        replayed = replay(session, experiment.key)
+    if not (replayed.identical and replayed.first_difference is None):
+        raise Wrong(f"replayed: {replayed}")
+
+
+def tell(learner: Any, event: tuple[Any, ...], experiment: Experiment) -> None:
+    what, arm, *more = event
+    if what == "add":
+        learner.add_arm(arm)
+    elif what == "retire":
+        learner.retire_arm(arm)
+    else:
+        reward, propensity, allowed = more
+        settings = experiment.now.settings
+        loss = (settings.high - reward) / (settings.high - settings.low)
+        arms = list(learner.arms)
+        among = None if allowed is None else [arms.index(one) for one in allowed]
+        learner.observe(arms.index(arm), loss, propensity, allowed=among)
+
+
+def served(
+    learner: Any, experiment: Experiment, version: int, probabilities: dict[str, float], narrowed: bool = False
+) -> None:
+    """Was this what the learner says, after floors and caps?"""
+    arms = experiment.at(version).arms
+    active = [name for name, arm in arms.items() if arm.state == "active"]
+    if not narrowed and list(probabilities) != active:
+        raise Wrong(f"version {version} serves {probabilities}; active are {active}")
+    if not probabilities:
+        return
+    labels, weights = list(learner.arms), learner.probabilities(allowed=list(probabilities))
+    own = [float(weights[labels.index(name)]) for name in probabilities]
+    wanted = shares.with_floors(own, [arms[name].floor for name in probabilities])
+    caps = [arms[name].cap for name in probabilities]
+    if any(share > cap for share, cap in zip(wanted, caps, strict=True)):
+        wanted = shares.with_caps(wanted, caps)
+    for name, share in zip(probabilities, wanted, strict=True):
+        if not math.isclose(probabilities[name], share, rel_tol=1e-9, abs_tol=1e-12):
+            raise Wrong(f"version {version} serves {name} with {probabilities[name]}; it should be {share}")

@@ -1,0 +1,194 @@
+"""What happens in a simulated world: a seed is a course of things."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.naive.service_model import Arm, Settings
+from tests.service.engine.lab import uuid
+from tests.service.simulation.invariants import check
+from tests.service.simulation.world import NO_FAULT, Fault, Worker, World, Wrong
+from turncoat.service import words
+from turncoat.service.errands import Decide, Errand, Tell
+
+HOUR = 3_600.0
+KEYS = ("x", "y")
+UNITS = ("anna", "bert", "carl")
+NAMES = ("a", "b", "c", "d", "e")
+
+
+def simulate(world: World, n_turns: int = 45) -> None:
+    """One world, from its beginning until everything is closed; raises Wrong."""
+    player = Player(world)
+    with world.few_at_a_time():
+        player.open_all()
+        for _ in range(n_turns):
+            player.turn()
+        player.finish()
+        check(world)
+
+
+class Player:
+    """Clients, operators and accidents."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.model, self.random = world, world.model, world.random
+        self.has_faults = self.random.random() < 0.7
+        self.told: list[Tell] = []
+
+    def worker(self) -> Worker:
+        return self.random.choice(self.world.workers)
+
+    def fault(self) -> Fault:
+        """Seldom one."""
+        if not self.has_faults or self.random.random() > 0.25:
+            return NO_FAULT
+        crash, kind = self.random.random() < 0.3, self.random.random()
+        if kind < 0.1:
+            return Fault(is_down=True)
+        if kind < 0.5:
+            return Fault(statement=self.random.randint(1, 14), crash=crash)
+        return Fault(commit=self.random.choice([1, 1, 2, 3]), after_commit=self.random.random() < 0.6, crash=crash)
+
+    # --- settings ---
+
+    def settings(self, arms: Sequence[str]) -> Settings:
+        draw = self.random
+        aggregation = draw.choice(["first", "first", "first", "sum", "mean", "last", "min", "max"])
+        return Settings(
+            0.0, draw.choice([1.0, 2.0]), aggregation, draw.choice([5.0, 60.0, 600.0]), draw.choice([None, 0.0, 0.5]),
+            draw.choice([None, (draw.choice(arms), 0.25)]), draw.choice([0.0, 0.25]),
+        )  # fmt: skip
+
+    def open_all(self) -> None:
+        for key in KEYS[: self.random.choice([1, 1, 2])]:
+            arms = {name: Arm("active") for name in NAMES[: self.random.randint(2, 4)]}
+            if self.random.random() < 0.3:
+                arms["a"] = Arm("active", floor=0.2, cap=0.6)
+            settings = self.settings(list(arms))
+            while key not in self.model.experiments:
+                self.world.create(self.worker(), key, settings, arms, self.fault())
+
+    def change(self) -> None:
+        """Somebody changes settings or arms."""
+        draw, key = self.random, self.random.choice(list(self.model.experiments))
+        now = self.model.experiments[key].now
+        if draw.random() < 0.4:
+            new = self.settings(list(now.arms))
+            running = now.settings.running if draw.random() < 0.8 else not now.settings.running
+            kept = replace(new, low=now.settings.low, high=now.settings.high, aggregation=now.settings.aggregation)
+            self.world.change(self.worker(), key, replace(kept, running=running), self.fault())
+            return
+        name = draw.choice(NAMES[: len(now.arms) + 1])
+        old = now.arms.get(name)
+        if old is None:
+            arm = Arm(draw.choice(["active", "pending"]), draw.choice([0.0, 0.1]))
+        elif draw.random() < 0.7:
+            arm = replace(old, state=draw.choice(["active", "active", "paused", "retired"]))
+        elif old.state == "pending":
+            return
+        else:
+            arm = replace(old, floor=draw.choice([0.0, 0.1, 0.5, 0.7]), cap=draw.choice([1.0, 0.5, 0.2]))
+        self.world.set_arm(self.worker(), key, name, arm, self.fault())
+
+    # --- clients ---
+
+    def ask(self) -> Decide:
+        """Somebody wants a decision."""
+        draw, key = self.random, self.random.choice([*self.model.experiments, *self.model.experiments, "nobody"])
+        arms = list(self.model.experiments[key].now.arms) if key in self.model.experiments else ["a"]
+        allowed = draw.sample(arms, draw.randint(1, len(arms))) if draw.random() < 0.25 else None
+        unit = draw.choice(UNITS) if draw.random() < 0.4 else None
+        ask = words.Ask(
+            unit_id=unit,
+            allowed_arms=[*allowed, "z"] if allowed and draw.random() < 0.05 else allowed,
+            sticky=draw.random() < (0.6 if unit else 0.02),
+            deferred=draw.random() < 0.1,
+            decision_id=uuid(draw.randint(1, 12)) if draw.random() < 0.3 else None,
+        )
+        return Decide(key, ask, draw.choice(["k1", "k2", "k3", "k4"]) if draw.random() < 0.3 else None)
+
+    def tell(self) -> Tell:
+        """Somebody says how a decision turned out; often somebody says it again."""
+        draw = self.random
+        if self.told and draw.random() < 0.25:
+            again = draw.choice(self.told[-6:])
+            if draw.random() < 0.7:
+                return again
+            return again._replace(reward=words.Reward(value=0.25, reward_id=again.reward.reward_id))
+        ids = list(self.model.decisions)[-8:]
+        one = draw.choice(ids) if ids and draw.random() < 0.8 else uuid(draw.randint(1, 14))
+        value = draw.choice([0.0, 0.5, 1.0, 1.0, 0.75, draw.choice([2.5, -1.0, math.nan])])
+        self.told.append(Tell(one, words.Reward(value=value, reward_id=draw.choice([None, None, "p", "q"]))))
+        return self.told[-1]
+
+    def batch(self, fault: Fault) -> list[Errand]:
+        """Some at a time. If the answer may get lost, decisions can be found again by their key or id."""
+        errands: list[Errand] = []
+        for _ in range(self.random.choice([1, 1, 2, 4])):
+            errand: Errand = self.ask() if self.random.random() < 0.5 else self.tell()
+            nameless = isinstance(errand, Decide) and errand.idempotency_key is None and errand.ask.decision_id is None
+            if nameless and fault != NO_FAULT and len(errands) > 0:
+                continue
+            errands.append(errand)
+            if nameless and fault != NO_FAULT:
+                break
+        return errands
+
+    def turn(self) -> None:
+        """One thing happens."""
+        self.move_clock()
+        draw, world, fault = self.random.random(), self.world, self.fault()
+        if draw < 0.58:
+            if world.retries and self.random.random() < 0.6:
+                world.serve(self.worker(), world.retries.pop())
+            else:
+                world.serve(self.worker(), self.batch(fault), fault)
+        elif draw < 0.8:
+            world.work(self.worker(), fault)
+        elif draw < 0.92:
+            self.change()
+        elif draw < 0.95:
+            ids = [*self.model.decisions][-5:]
+            world.activate(self.worker(), self.random.choice([*ids, uuid(99)]), fault)
+        else:
+            world.restart(self.worker())
+
+    def move_clock(self) -> None:
+        """On as a rule; to the very end of a window, or a moment before; at times an hour off; hardly ever a day."""
+        draw, clock = self.random, self.world.clock
+        kind = draw.random()
+        if kind < 0.45:
+            clock.move(draw.choice([0.0, 0.01, 0.2, 0.3, 1.0, 7.0]))
+        elif kind < 0.6:
+            ends = [one.expires_at for one in self.model.decisions.values() if one.outcome is None and one.expires_at]
+            if ends:
+                end = draw.choice(ends)
+                clock.time = draw.choice([end, math.nextafter(end, 0.0)])
+        elif kind < 0.64:
+            clock.move(draw.choice([HOUR, -HOUR]))
+        elif kind < 0.65:
+            clock.move(25.0 * HOUR)
+
+    def finish(self) -> None:
+        """Faults end, and time passes: everything that can be closed is."""
+        world = self.world
+        for worker in world.workers:
+            world.restart(worker)
+        while world.retries:
+            world.serve(self.worker(), world.retries.pop())
+        ends = [one.expires_at or 0.0 for one in self.model.decisions.values()]
+        latest = max([world.clock.time, *ends, *self.model.early.values()])
+        world.clock.time = latest + 1.0
+        for _ in range(3 + len(self.model.decisions)):
+            world.clock.move(1.0)
+            world.work(self.worker())
+        world.clock.move(HOUR + 1.0)
+        world.work(self.worker())
+        still_open = [
+            one for one in self.model.decisions.values() if one.outcome is None and one.expires_at is not None
+        ]
+        if still_open or self.model.inbox or self.model.early:
+            raise Wrong(f"not closed: {still_open}, {self.model.inbox}, {self.model.early}")

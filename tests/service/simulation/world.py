@@ -1,0 +1,311 @@
+"""A small world with a seed: a few workers on one store, the model beside them, a clock that jumps, faults.
+
+Everything that is done is done to the workers first and then to the model, which says what should have come of it. What
+a fault leaves open (was it recorded?) the store knows: it counts its commits.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.naive import service_decisions as decisions
+from tests.naive.service_model import Arm, Gates, Model, Settings
+from tests.service.engine.faults import Crash, FaultyStore, Trouble, down
+from tests.service.engine.lab import StillClock
+from turncoat.service import words
+from turncoat.service.chance import SeededChance
+from turncoat.service.engine import Engine
+from turncoat.service.errands import Decide, Errand, Tell
+from turncoat.service.problems import Problem, Unavailable
+from turncoat.service.store.interface import Store, StoreDown
+from turncoat.service.store.sqlite import SQLiteStore
+
+LOST = object()  # the answer: nobody knows what became of it
+
+
+class Wrong(AssertionError):
+    """The service did what it must not."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one operation: nothing, as a rule."""
+
+    statement: int | None = None
+    commit: int | None = None
+    after_commit: bool = False
+    crash: bool = False
+    is_down: bool = False
+
+    @property
+    def trouble(self) -> Trouble:
+        return Crash if self.crash else down
+
+
+NO_FAULT = Fault()
+
+
+@dataclass
+class Worker:
+    """One process."""
+
+    store: FaultyStore
+    clock: StillClock
+    chance: SeededChance
+    gates: Gates = field(default_factory=Gates)
+    known: dict[str, int] = field(default_factory=dict)  # versions that it is sure to know
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """From nothing but what is stored."""
+        self.store.arm()
+        self.engine = Engine(self.store, self.clock, self.chance)
+        self.gates = Gates()
+
+
+class World:
+    """All of it."""
+
+    def __init__(self, seed: int, stores: Sequence[Store]) -> None:
+        self.random = random.Random(seed)
+        self.clock = StillClock()
+        self.model = Model(self.random.choice([1, 2, 3, 1000]))
+        shared = len(stores) > 1 or self.random.random() < 0.5
+        several = stores if len(stores) > 1 else [stores[0]] * (2 if shared else 1)
+        chances = [SeededChance(seed * 2 + i) for i in range(len(several))]
+        self.workers = [
+            Worker(FaultyStore(store, shared=shared), self.clock, chance)
+            for store, chance in zip(several, chances, strict=True)
+        ]
+        self.retries: list[tuple[Errand, ...]] = []
+        self.n_lost = 0
+
+    def restart(self, worker: Worker) -> None:
+        """It forgets everything. A store that nobody else uses is opened anew, from its file."""
+        if len(self.workers) == 1 and isinstance(worker.store._store, SQLiteStore):
+            worker.store._store.close()
+            worker.store._store = SQLiteStore(worker.store._store.path)
+        worker.start()
+        worker.known = {key: one.number for key, one in self.model.experiments.items()}
+
+    @contextmanager
+    def few_at_a_time(self) -> Iterator[None]:
+        """A pass closes no more decisions than the model's does."""
+        with pytest.MonkeyPatch.context() as patch:
+            for module in ("applier", "engine"):
+                patch.setattr(f"turncoat.service.{module}.MOST", self.model.most)
+            yield
+
+    # --- doing something ---
+
+    def attempt(self, worker: Worker, fault: Fault, do: Callable[[], Any]) -> Any:
+        """What it gives: an answer, a Problem, or LOST."""
+        worker.store.arm(fault.statement, commit=fault.commit, after_commit=fault.after_commit, trouble=fault.trouble)
+        worker.store.is_down = fault.is_down
+        try:
+            return do()
+        except (Unavailable, StoreDown):
+            if not worker.store.failed:
+                raise
+            return LOST
+        except Problem as problem:
+            return problem
+        except Crash:
+            committed = worker.store.n_committed
+            self.restart(worker)
+            worker.store.n_committed, worker.store.failed = committed, True
+            return LOST
+        finally:
+            worker.store.is_down = False
+            worker.store.disarm()
+            self.n_lost += worker.store.failed
+
+    def serve(self, worker: Worker, errands: Sequence[Errand], fault: Fault = NO_FAULT) -> None:
+        """A batch: decisions first, as the service does it, then rewards."""
+        now = self.clock.now()
+        versions = {errand.key: self.versions(worker, errand.key) for errand in errands if isinstance(errand, Decide)}
+        got = self.attempt(worker, fault, lambda: worker.engine.serve(errands))
+        if got is LOST:
+            self.retries.append(tuple(errands))
+            if not worker.store.n_committed:
+                return
+        for place, errand in enumerate(errands):
+            if isinstance(errand, Decide):
+                ask = as_ask(errand)
+                answer = self.stored_answer(ask) if got is LOST else as_got(got[place])
+                wrong = decisions.decide(self.model, ask, now, answer, versions[errand.key])
+                if wrong is not None:
+                    raise Wrong(wrong)
+        for place, errand in enumerate(errands):
+            if isinstance(errand, Tell):
+                reward = errand.reward
+                expected = self.model.tell(errand.decision_id, reward.value, reward.reward_id, now)
+                told = expected if got is LOST else as_status(got[place])
+                if told != expected:
+                    raise Wrong(f"{errand} was {told}; the model says {expected}")
+
+    def versions(self, worker: Worker, key: str) -> Sequence[int]:
+        """Those that a decision of this worker may be drawn from."""
+        if key not in self.model.experiments:
+            return []
+        latest = self.model.experiments[key].number
+        return range(worker.known.get(key, 1) if len(self.workers) > 1 else latest, latest + 1)
+
+    def stored_answer(self, ask: decisions.Ask) -> decisions.Answer | None:
+        """What was recorded for somebody who did not get the answer."""
+        known = self.model.keys.get((ask.key, ask.idempotency_key or ""))
+        if known is not None and known[0] != ask.body:
+            return None
+        if ask.idempotency_key is not None:
+            sql = """SELECT i.answer FROM idempotency i JOIN experiment e ON e.id = i.experiment
+                     WHERE e.key = :key AND i.key = :own"""
+            rows = self.rows(sql, key=ask.key, own=ask.idempotency_key)
+            return as_answer(msgspec.json.decode(bytes(rows[0][0]), type=words.Decided)) if rows else None
+        there = {row[0] for row in self.rows(OF_EXPERIMENT, key=ask.key)} - set(self.model.decisions)
+        new = there & {ask.decision_id} if ask.decision_id else there
+        return self._recorded(new.pop()) if new else None
+
+    def _recorded(self, decision_id: str) -> decisions.Answer:
+        record = self.workers[0].engine.decision(decision_id)
+        return decisions.Answer(
+            record.decision_id, record.arm, record.propensity, record.probabilities, record.state_version,
+            record.stream, record.reason, None if record.expires_at is None else record.expires_at.timestamp(), b"",
+        )  # fmt: skip
+
+    @property
+    def store(self) -> Store:
+        """What is under all faults."""
+        return self.workers[0].store._store
+
+    def rows(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
+        """Straight from the store."""
+        with self.store.reading() as session:
+            return session.rows(sql, **values)
+
+    def work(self, worker: Worker, fault: Fault = NO_FAULT) -> None:
+        """One pass."""
+        now, steps = self.clock.now(), self.model.work(worker.gates, self.clock.now())
+        got = self.attempt(worker, fault, worker.engine.work)
+        if got is LOST:
+            for _ in range(worker.store.n_committed + 1):
+                if next(steps, None) is None:
+                    raise Wrong("the pass had more transactions than the model's")
+            worker.gates = Gates(worker.engine._looked, worker.engine._tidied)
+            return
+        gates = list(steps)
+        if len(gates) - 1 != worker.store.n_committed:
+            raise Wrong(f"a pass at {now} had {worker.store.n_committed} transactions; the model's {len(gates) - 1}")
+        worker.gates = gates[-1]
+        worker.known = {key: one.number for key, one in self.model.experiments.items()}
+
+    def activate(self, worker: Worker, decision_id: str, fault: Fault = NO_FAULT) -> None:
+        now = self.clock.now()
+        got = self.attempt(worker, fault, lambda: worker.engine.activate(decision_id))
+        if got is not LOST or worker.store.n_committed:
+            expected = self.model.activate(decision_id, now)
+            if got is not LOST and as_number(got) != expected:
+                raise Wrong(f"activating {decision_id} gave {got}; the model says {expected}")
+
+    # --- settings ---
+
+    def create(
+        self, worker: Worker, key: str, settings: Settings, arms: dict[str, Arm], fault: Fault = NO_FAULT
+    ) -> None:
+        new = words.NewExperiment(
+            key=key,
+            arms=list(arms),
+            reward=words.RewardRule(min=settings.low, max=settings.high, aggregation=settings.aggregation),  # type: ignore[arg-type]
+            reward_window_s=settings.window,
+            default_reward=settings.default,
+            control=as_control(settings),
+            holdout_share=settings.holdout,
+            floors={name: arm.floor for name, arm in arms.items() if arm.floor > 0.0},
+            caps={name: arm.cap for name, arm in arms.items() if arm.cap < 1.0},
+            seed=7,
+        )  # fmt: skip
+        got = self.attempt(worker, fault, lambda: worker.engine.create(new))
+        if isinstance(got, Problem):
+            raise Wrong(f"{new} was refused: {got}")
+        if got is not LOST or worker.store.n_committed:
+            salt = self.rows("SELECT salt FROM experiment WHERE key = :key", key=key)[0][0]
+            self.model.create(key, salt, settings, arms)
+            worker.known[key] = 1
+
+    def set_arm(self, worker: Worker, key: str, name: str, arm: Arm, fault: Fault = NO_FAULT) -> None:
+        """Add it, or change it."""
+        if name in self.model.experiments[key].now.arms:
+            change = words.ArmChange(state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
+            self._settle(worker, key, fault, lambda: worker.engine.change_arm(key, name, change),
+                         lambda: self.model.set_arm(key, name, arm))  # fmt: skip
+        else:
+            new = words.NewArm(arm=name, state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
+            self._settle(worker, key, fault, lambda: worker.engine.add_arm(key, new),
+                         lambda: self.model.set_arm(key, name, arm))  # fmt: skip
+
+    def change(self, worker: Worker, key: str, settings: Settings, fault: Fault = NO_FAULT) -> None:
+        change = words.ExperimentChange(
+            reward_window_s=settings.window,
+            default_reward=settings.default,
+            control=as_control(settings),
+            holdout_share=settings.holdout,
+            state="running" if settings.running else "stopped",
+        )
+        self._settle(worker, key, fault, lambda: worker.engine.change(key, change),
+                     lambda: self.model.change(key, settings))  # fmt: skip
+
+    def _settle(
+        self, worker: Worker, key: str, fault: Fault, do: Callable[[], Any], foretold: Callable[[], int | None]
+    ) -> None:
+        got = self.attempt(worker, fault, do)
+        if got is LOST and not worker.store.n_committed:
+            return
+        expected = foretold()
+        if got is not LOST and as_number(got) != expected:
+            raise Wrong(f"{got!r} at {key}; the model says {expected}")
+        if got is not LOST:
+            worker.known[key] = self.model.experiments[key].number
+
+
+OF_EXPERIMENT = "SELECT d.id FROM decision d JOIN experiment e ON e.id = d.experiment WHERE e.key = :key"
+
+
+def as_control(settings: Settings) -> words.Control | None:
+    return None if settings.control is None else words.Control(arm=settings.control[0], share=settings.control[1])
+
+
+def as_ask(errand: Decide) -> decisions.Ask:
+    """As the model knows it."""
+    ask = errand.ask
+    allowed = None if ask.allowed_arms is None else tuple(ask.allowed_arms)
+    return decisions.Ask(
+        errand.key, ask, ask.unit_id, allowed, ask.sticky, ask.deferred, ask.decision_id, errand.idempotency_key
+    )
+
+
+def as_answer(got: words.Decided) -> decisions.Answer:
+    expires_at = None if got.expires_at is None else got.expires_at.timestamp()
+    return decisions.Answer(
+        str(got.decision_id), got.arm, got.propensity, got.probabilities, got.state_version, got.stream, got.reason,
+        expires_at, msgspec.json.encode(got),
+    )  # fmt: skip
+
+
+def as_got(got: Any) -> decisions.Answer | int:
+    return got.status if isinstance(got, Problem) else as_answer(got)
+
+
+def as_status(got: Any) -> str | int:
+    return got.status  # type: ignore[no-any-return]  # of a Receipt, or of a Problem
+
+
+def as_number(got: Any) -> int | None:
+    return got.status if isinstance(got, Problem) else None
