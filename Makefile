@@ -35,12 +35,15 @@ endef
 
 # --- what the targets do ---
 
+# mypy runs beside the architecture tests.
 CHECKS = \
 	echo "-- ruff";          $(BIN)/python -m ruff check --quiet --output-format=concise .; \
 	                         $(BIN)/python -m ruff format --check --quiet --output-format=concise .; \
-	echo "-- mypy";          $(BIN)/python -m mypy; \
-	echo "-- import-linter"; $(BIN)/lint-imports --no-logo; \
-	echo "-- architecture";  $(BIN)/python -m pytest -q tests/architecture
+	$(BIN)/python -m mypy >.venv/mypy.log 2>&1 & mypy=$$!; status=0; \
+	echo "-- import-linter"; $(BIN)/lint-imports --no-logo || status=$$?; \
+	echo "-- architecture";  $(BIN)/python -m pytest -q tests/architecture || status=$$?; \
+	echo "-- mypy";          wait $$mypy || status=$$?; cat .venv/mypy.log; \
+	[ $$status -eq 0 ]
 
 # Two passes at once, one a core. The second: a smaller one with the JIT off, then the folders APART, compiled into a
 # cache of their own (two processes must not compile the same kernel into one). What needs the same kernels is on the
