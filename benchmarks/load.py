@@ -46,7 +46,8 @@ class Found:
     seconds: float = 0.0
     rounds: int = 0
     failed: int = 0
-    cpu: float = 0.0  # share of one core that this process used
+    cpu: float = 0.0  # cores that this process used
+    service_cpu: float = float("nan")  # and those it asked
     late: list[float] = field(default_factory=list)  # how long after its time each round was sent
     decide: list[float] = field(default_factory=list)
     reward: list[float] = field(default_factory=list)

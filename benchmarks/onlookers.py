@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from bisect import bisect_left
@@ -93,3 +94,12 @@ def resident(pids: Sequence[int]) -> float:
     except OSError:
         return float("nan")
     return sum(int(text.split("VmRSS:")[1].split()[0]) for text in texts if "VmRSS:" in text) / 1024
+
+
+def processor_seconds(pids: Sequence[int]) -> float:
+    """Seconds of processor time that these processes have used, where the system says."""
+    try:
+        fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+        return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return float("nan")

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.load import OPEN, Found, Job, quantile
-from benchmarks.onlookers import Visitor, Watcher, resident
+from benchmarks.onlookers import Visitor, Watcher, processor_seconds, resident
 from benchmarks.results import Result, Table, Target
 from tests.chaos.processes import Served
 from tests.chaos.wire import Line
@@ -54,10 +54,13 @@ class Measured:
     resident: float = NAN  # MB
 
 
-def load(job: Job) -> Found:
-    """Have the generator do a job, in a process of its own."""
+def load(job: Job, pids: Sequence[int] = ()) -> Found:
+    """Have the generator do a job, in a process of its own; and see what it costs the service's processes."""
     words = [sys.executable, "-m", "benchmarks.load", json.dumps(asdict(job))]
-    return Found(**json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout))
+    before = processor_seconds(pids)
+    found = Found(**json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout))
+    found.service_cpu = (processor_seconds(pids) - before) / (job.seconds + job.warm)
+    return found
 
 
 def flush_times(folder: Path, n: int = 200) -> list[float]:
@@ -85,7 +88,7 @@ def bare(effort: Effort) -> list[Found]:
                 break
             except Exception:
                 time.sleep(0.05)
-        return [load(Job([port], effort.seconds)) for _ in range(effort.windows)]
+        return [load(Job([port], effort.seconds), [process.pid]) for _ in range(effort.windows)]
     finally:
         process.terminate()
         process.wait(30.0)
@@ -98,8 +101,8 @@ def on_store(service: Served, database: str, effort: Effort, pages: Sequence[str
     found, job = Measured(), Job([service.port], effort.seconds)
     load(Job([service.port], 1.0))  # not counted: every path is warm after it
     for _ in range(effort.windows):
-        found.closed.append(load(job))
-        found.keyed.append(load(Job([service.port], effort.seconds, keyed=True)))
+        found.closed.append(load(job, service.pids()))
+        found.keyed.append(load(Job([service.port], effort.seconds, keyed=True), service.pids()))
     paced = Job([service.port], effort.seconds, rate=STEADY)
     for _ in range(effort.windows):
         with Watcher(database) as watcher:
@@ -156,10 +159,20 @@ def throughput(without: list[Found], results: dict[str, Measured], windows: int)
     cells = []
     for name, found in rows:
         times = [middle(found, "decide", q) for q in (0.5, 0.99)]
-        used, failed = statistics.median(one.cpu for one in found), sum(one.failed for one in found)
-        cells.append([name, rate(found), rate(found) / whole, *times, used, failed])
-    note = f"best of {windows} windows; 48 connections kept alive; times in ms; cpu: cores that the generator used"
-    columns = ["as fast as it goes", "rounds/s", "÷ bare", "decide p50", "p99", "generator cpu", "failed"]
+        used = [statistics.median(getattr(one, who) for one in found) for who in ("service_cpu", "cpu")]
+        failed = sum(one.failed for one in found)
+        cells.append([name, rate(found), rate(found) / whole, *times, *used, failed])
+    note = f"best of {windows} windows; 48 connections kept alive; times in ms; cores: in use by each"
+    columns = [
+        "as fast as it goes",
+        "rounds/s",
+        "÷ bare",
+        "decide p50",
+        "p99",
+        "service cores",
+        "caller cores",
+        "failed",
+    ]
     return Table("service: rounds a second, decide and reward, both durable", note, columns, cells)
 
 
