@@ -26,6 +26,7 @@ from turncoat.service.problems import Problem
 from turncoat.service.store.interface import Raced, Store, StoreDown
 
 LOOK_FOR_DUE = 0.25  # seconds between looks for windows that have ended
+SWEEP = 10.0  # seconds between tidying up the inbox
 TIDY = 60.0  # seconds between taking away what is no longer needed
 
 WAITING = "SELECT experiment, COUNT(*), MIN(received_at) FROM inbox GROUP BY experiment"
@@ -46,7 +47,7 @@ class Engine:
         self.book = Book(store)
         self.book.refresh()
         self.backlog: tuple[int, float] = (0, 0.0)  # rewards that waited at the last pass; seconds the oldest had
-        self._looked = self._tidied = float("-inf")
+        self._looked = self._swept = self._tidied = float("-inf")
 
     # --- hot: batches ---
 
@@ -128,6 +129,9 @@ class Engine:
                 with suppress(Raced):
                     self._adopt(now)
             ready |= self._due(now)
+        if not 0.0 <= now - self._swept < SWEEP:
+            self._swept = now
+            self.store.tidy()
         if not 0.0 <= now - self._tidied < TIDY:
             self._tidied = now
             with suppress(Raced):

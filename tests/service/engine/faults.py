@@ -91,6 +91,10 @@ class FaultyStore:
         with self._store.reading() as session:
             yield FaultySession(self, session)
 
+    def tidy(self) -> None:
+        self.check("tidy")
+        self._store.tidy()
+
     def backup(self, path: Path) -> None:
         self._store.backup(path)
 

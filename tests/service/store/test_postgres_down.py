@@ -105,6 +105,8 @@ def test_a_server_that_is_down_and_comes_back(private_server: PrivateServer) -> 
             put(postgres, "b")
         with pytest.raises(StoreDown):
             names(postgres)
+        with pytest.raises(StoreDown):
+            postgres.tidy()
     with pytest.raises(StoreDown):
         open_store(url)
     private_server.start()

@@ -91,3 +91,21 @@ def test_what_a_batch_reads_does_not_grow_with_the_log(postgres: PostgresStore) 
         read: dict[str, int] = dict(session.rows(READ))
     assert set(read) >= {"decision", "inbox", "part", "refused", "idempotency", "sticky", "bucket"}
     assert {table: n for table, n in read.items() if n > 300} == {}  # of 20,000; some are read by several statements
+
+
+def test_a_tidied_inbox_does_not_grow(postgres: PostgresStore) -> None:
+    def size() -> int:
+        with postgres.reading() as session:
+            return int(session.rows("SELECT pg_relation_size('inbox')")[0][0])
+
+    sizes = []
+    for i in range(6):
+        with postgres.transaction() as session:
+            session.insert("inbox", tables.INBOX, [(f"{i}-{n}", 1, 1.0, 1.0, None, "real") for n in range(2_000)])
+        with postgres.transaction() as session:
+            session.run("DELETE FROM inbox")
+        postgres.tidy()
+        sizes.append(size())
+    assert sizes[-1] <= 1.5 * sizes[0]
+    with postgres.reading() as session:
+        assert session.rows("SHOW statement_timeout") == [("30s",)]

@@ -160,3 +160,15 @@ def test_a_backup_is_whole_and_never_written_over(store: Store, tmp_path: Path) 
         restored = open_store(str(copy))
         assert names(restored) == ["a"]
         restored.close()
+
+
+def test_tidying_up_changes_nothing_and_holds_nobody_up(store: Store) -> None:
+    put(store, "a")
+    with store.transaction() as session:
+        session.run(PUT, name="b", value="")
+        store.tidy()
+        session.run(PUT, name="c", value="")
+    with store.reading() as reading:
+        store.tidy()
+        assert len(reading.rows(NAMES)) == 3
+    assert names(store) == ["a", "b", "c"]

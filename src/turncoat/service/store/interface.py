@@ -73,6 +73,9 @@ class Store(Protocol):
     def reading(self) -> AbstractContextManager[Session]:
         """Look, from any thread, without holding up who writes."""
 
+    def tidy(self) -> None:
+        """Make room quickly for what goes through the inbox; to be called every few seconds."""
+
     def backup(self, path: Path) -> None:
         """Write a whole copy, while everything goes on."""
 

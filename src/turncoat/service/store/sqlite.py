@@ -165,6 +165,9 @@ class SQLiteStore:
             if not keep:
                 connection.close()
 
+    def tidy(self) -> None:
+        """Room is used again at once here."""
+
     def backup(self, path: Path) -> None:
         """Write a whole copy, while everything goes on."""
         if path.exists():
