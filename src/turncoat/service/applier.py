@@ -42,6 +42,7 @@ TAKEN = "DELETE FROM inbox WHERE decision_id IN :ids"
 CLOSING = ("id", "outcome", "reward", "rewarded_at", "observed_at", "applied_version", "applied_position")
 VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum")
 ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old"
+TRIED = "UPDATE arm SET tried = 1 WHERE experiment = :experiment AND arm IN :arms"
 KEEP = "UPDATE learner SET version = :version, state = :state, checksum = :checksum WHERE experiment = :id"
 
 AGGREGATES: dict[words.Aggregation, Callable[[Sequence[float]], float]] = {
@@ -178,7 +179,18 @@ class _Pass:
             self._closed.append(Closed(one.decided_at, one.arm, one.stream, outcome, one.value, one.propensity))
         self._session.update("decision", CLOSING, rows)
         self._session.add_up("bucket", KEYS, SUMS, bucket_rows(self._before.id, self._closed))
-        return advance(self._session, self._before, learner, "rewards", self._now, n_learned=n_learned)
+        taught = {one.arm for one in good if one.stream == "learn" and one.value is not None}
+        between = self._mark_tried(taught)
+        return advance(self._session, between, learner, "rewards", self._now, n_learned=n_learned)
+
+    def _mark_tried(self, taught: set[str]) -> Snapshot:
+        """Arms whose first reward this was."""
+        new = {row.arm for row in self._before.arms if row.arm in taught and not row.tried}
+        if not new:
+            return self._before
+        self._session.run(TRIED, experiment=self._before.id, arms=sorted(new))
+        arms = tuple(row._replace(tried=True) if row.arm in new else row for row in self._before.arms)
+        return replace(self._before, arms=arms)
 
 
 def advance(

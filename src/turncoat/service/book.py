@@ -25,7 +25,7 @@ HEADS = """
     FROM experiment e JOIN version v ON v.experiment = e.id AND v.version = e.version
     JOIN learner l ON l.experiment = e.id
 """
-ARMS = "SELECT arm, position, state, floor, cap, payload FROM arm WHERE experiment = :id ORDER BY position"
+ARMS = "SELECT arm, position, state, floor, cap, payload, tried FROM arm WHERE experiment = :id ORDER BY position"
 
 
 class Book:
@@ -106,8 +106,8 @@ def read_snapshot(session: Session, head: tuple[Any, ...]) -> Snapshot:
     """The present version of an experiment."""
     number, key, created_at, config, state, revision, version, seed, salt, served, learner_version, digest = head
     arms = tuple(
-        ArmRow(arm, position, arm_state, floor, cap, msgspec.json.decode(payload))
-        for arm, position, arm_state, floor, cap, payload in session.rows(ARMS, id=number)
+        ArmRow(arm, position, arm_state, floor, cap, msgspec.json.decode(payload), bool(tried))
+        for arm, position, arm_state, floor, cap, payload, tried in session.rows(ARMS, id=number)
     )
     return Snapshot(
         id=number,

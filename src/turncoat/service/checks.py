@@ -68,6 +68,13 @@ def check_arms(rows: Iterable[ArmRow]) -> None:
         raise Unprocessable(f"the floors sum to {floors!r}; accepted is 1 at most", field="floor")
 
 
+def check_caps(rows: Iterable[ArmRow]) -> None:
+    """Can the caps that were just set hold, with all arms there?"""
+    room = math.fsum(row.cap for row in rows if row.state != "retired")
+    if room < 1.0:
+        raise Unprocessable(f"the caps sum to {room!r}; accepted is 1 at least: somebody must be served", field="cap")
+
+
 def named_arms(new: words.NewExperiment) -> list[ArmRow]:
     """The arms of a new experiment."""
     named = [words.NamedArm(arm=one) if isinstance(one, str) else one for one in new.arms]

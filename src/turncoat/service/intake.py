@@ -22,7 +22,7 @@ from turncoat.service.store.interface import Raced, Row, Session, Store, StoreDo
 from turncoat.service.telling import take
 
 KEPT = 86_400.0  # seconds for which a repeated request is known again
-TRIES = 5
+TRIES = 20
 
 REPEATED = "SELECT experiment, key, body_hash, answer FROM idempotency WHERE key IN :keys"
 HELD = """

@@ -16,13 +16,13 @@ from turncoat.service.applier import advance
 from turncoat.service.audit import write_down
 from turncoat.service.book import Book, checksum, machine, read_present, written
 from turncoat.service.chance import Chance
-from turncoat.service.checks import check_arms, check_config, check_name, checked_payload, named_arms
+from turncoat.service.checks import check_arms, check_caps, check_config, check_name, checked_payload, named_arms
 from turncoat.service.problems import Conflicting, NotFound, Stale, Unavailable, Unprocessable
 from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot, to_json
 from turncoat.service.store.interface import Raced, Session, Store
 
 EXPERIMENT = ("id", "key", "created_at", "config", "state", "revision", "version", "seed", "salt", "machine")
-ARM = ("experiment", "arm", "position", "state", "floor", "cap", "payload", "added_at")
+ARM = ("experiment", "arm", "position", "state", "floor", "cap", "payload", "added_at", "tried")
 MOST_ARMS = 1000
 TRIES = 5  # against others who change the same at the same time
 
@@ -34,6 +34,7 @@ def create(store: Store, book: Book, chance: Chance, now: float, new: words.NewE
     config = Config(new.reward, new.reward_window_s, new.default_reward, new.control, new.holdout_share)
     check_config(config, [row.arm for row in rows])
     check_arms(rows)
+    check_caps(rows)
     seed = chance.bits(63) if new.seed is None else new.seed
     learner: Learner = Turncoat([row.arm for row in rows], seed=seed)
     state = written(learner)
@@ -120,6 +121,8 @@ def change_arm(
         _move(learner, old, new)
         rows = tuple(new if row.arm == arm else row for row in before.arms)
         check_arms(rows)
+        if "cap" in given:
+            check_caps(rows)
         session.run("UPDATE arm SET state = :state, floor = :floor, cap = :cap, payload = :payload "
                     "WHERE experiment = :id AND arm = :arm", state=new.state, floor=new.floor, cap=new.cap,
                     payload=to_json(new.payload), id=before.id, arm=arm)  # fmt: skip
@@ -185,4 +188,4 @@ def _changing(
 
 
 def _stored(experiment: int, row: ArmRow, now: float) -> tuple[Any, ...]:
-    return (experiment, row.arm, row.position, row.state, row.floor, row.cap, to_json(row.payload), now)
+    return (experiment, row.arm, row.position, row.state, row.floor, row.cap, to_json(row.payload), now, int(row.tried))

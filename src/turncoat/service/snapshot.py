@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -65,6 +66,7 @@ class ArmRow(NamedTuple):
     floor: float
     cap: float
     payload: Any
+    tried: bool = False  # whether a reward of it has been learned from
 
 
 class Offer(NamedTuple):
@@ -189,8 +191,24 @@ def served_by(learner: Learner, rows: Iterable[ArmRow]) -> dict[str, float]:
     index_of = {label: index for index, label in enumerate(learner.arms)}
     weights: np.ndarray[Any, Any] = learner.probabilities(allowed=[row.arm for row in chosen])
     ours = [float(weights[index_of[row.arm]]) for row in chosen]
-    shares = served(ours, [row.floor for row in chosen], [row.cap for row in chosen])
+    shares = served(ours, [row.floor for row in chosen], limits(chosen))
     return {row.arm: share for row, share in zip(chosen, shares, strict=True)}
+
+
+def limits(rows: list[ArmRow]) -> list[float]:
+    """The largest share that each may have now: its cap, and an even share while nothing is known about it.
+
+    A learner tries what is new at once, and would go on until its first reward comes, which may take hours. Where the
+    caps of the others leave more than that, those that are new divide it.
+    """
+    even = 1.0 / len(rows)
+    most = [row.cap if row.tried else max(min(row.cap, even), row.floor) for row in rows]
+    rooms = [row.cap - share for row, share in zip(rows, most, strict=True)]
+    left, room = 1.0 - math.fsum(most), math.fsum(rooms)
+    if left <= 0.0 or room <= 0.0:
+        return most
+    part = min(left / room, 1.0)
+    return [min(share + part * more, row.cap) for row, share, more in zip(rows, most, rooms, strict=True)]
 
 
 def to_json(thing: Any) -> str:

@@ -18,6 +18,7 @@ from turncoat.service import words
 from turncoat.service.drafting import draft
 from turncoat.service.errands import Decide
 from turncoat.service.problems import Conflicting
+from turncoat.service.snapshot import ArmRow, limits
 
 N = 60_000
 ALARM = 1e-6
@@ -129,3 +130,37 @@ def test_the_ends_of_the_generator(lab: Lab) -> None:
     snapshot = lab.engine.book.get("x")
     offer = snapshot.offer("learn", None, lambda: lab.engine.book.learner(snapshot))
     assert offer.draw(0.0) == "a" and offer.draw(1.0 - 2.0**-53) == "b"
+
+
+def test_an_arm_has_an_even_share_until_its_first_reward(lab: Lab) -> None:
+    """The first arm of a new experiment had 95 % until its first reward, which may take hours to come."""
+    lab.open(arms=["a", "b", "c", "d"], control=None)
+    assert lab.engine.experiment("x").arms[0].probability == 0.25
+    for value in (0.2, 0.9, 0.4, 0.6) * 10:
+        lab.engine.reward(str(lab.engine.decide("x").decision_id), value)
+        lab.work()
+    lab.engine.add_arm("x", words.NewArm(arm="new"))
+    shares = {arm.arm: arm.probability for arm in lab.engine.arms("x")}
+    assert shares["new"] <= 0.2 and abs(sum(shares.values()) - 1.0) < 1e-12
+    lab.engine.reward(str(lab.engine.decide("x", allowed_arms=["new"]).decision_id), 1.0)
+    lab.work()
+    assert {row.arm: row.tried for row in lab.engine.book.get("x").arms}["new"]
+
+
+@pytest.mark.parametrize(
+    ("caps", "tried", "expected"),
+    [
+        ([1.0, 1.0], [False, False], [0.5, 0.5]),
+        ([1.0, 1.0], [True, False], [1.0, 0.5]),
+        ([0.2, 1.0, 1.0], [True, False, False], [0.2, 0.4, 0.4]),
+        ([0.2, 0.3, 1.0], [False, False, False], [0.2, 0.3, 0.5]),
+        ([0.1, 0.2], [False, False], [0.1, 0.2]),
+        ([0.5, 0.5], [True, True], [0.5, 0.5]),
+    ],
+)
+def test_limits_of_shares(caps: list[float], tried: list[bool], expected: list[float]) -> None:
+    rows = [
+        ArmRow(str(i), i, "active", 0.0, cap, None, known)
+        for i, (cap, known) in enumerate(zip(caps, tried, strict=True))
+    ]
+    assert limits(rows) == pytest.approx(expected, abs=1e-12)

@@ -32,6 +32,7 @@ CREATE TABLE arm (
     cap         DOUBLE PRECISION NOT NULL,
     payload     TEXT NOT NULL,
     added_at    DOUBLE PRECISION NOT NULL,
+    tried       BIGINT NOT NULL,               -- 1: a reward of it has been learned from
     PRIMARY KEY (experiment, arm)
 );
 
