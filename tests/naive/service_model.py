@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -234,8 +234,11 @@ class Model:
 
     # --- rewards are applied ---
 
-    def work(self, gates: Gates, now: float) -> Iterator[Gates]:
-        """One pass of a worker, a transaction at a time: before each it says how the worker's gates stand."""
+    def work(self, gates: Gates, now: float, others: Collection[str] = ()) -> Iterator[Gates]:
+        """One pass of a worker, a transaction at a time: before each it says how the worker's gates stand.
+
+        `others`: experiments that somebody else has just changed, and will go on with.
+        """
         ready = {self.decisions[one].experiment for one in self.inbox}
         if not 0.0 <= now - gates.looked < LOOK:
             gates = gates._replace(looked=now)
@@ -249,7 +252,7 @@ class Model:
             yield gates
             self.keys = {place: kept for place, kept in self.keys.items() if kept[2] > now}
             self.tidied_until = max(self.tidied_until, now)
-        for key in [key for key in self.experiments if key in ready]:
+        for key in [key for key in self.experiments if key in ready and key not in others]:
             yield gates
             self._apply(key, now)
         yield gates
@@ -326,6 +329,8 @@ class Model:
                 return 409
         living_arms = [one for one in arms.values() if one.state != "retired"]
         if any(one.floor > one.cap for one in living_arms) or math.fsum(one.floor for one in living_arms) > 1.0:
+            return 422
+        if old is not None and arm.cap != old.cap and math.fsum(one.cap for one in living_arms) < 1.0:
             return 422
         kind = "arm_added" if old is None else "arm_changed"
         experiment.versions.append(Version(kind, 0, experiment.now.settings, arms))

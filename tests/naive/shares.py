@@ -39,6 +39,18 @@ def with_caps(shares: Sequence[float], caps: Sequence[float]) -> list[float]:
     return [times(share, high, cap) for share, cap in zip(shares, caps, strict=True)]
 
 
+def limits(caps: Sequence[float], floors: Sequence[float], tried: Sequence[bool]) -> list[float]:
+    """Caps, and an even share for what is new; what the others' caps leave over is divided among the new."""
+    even = 1.0 / len(caps)
+    new = [min(cap, even) if min(cap, even) > floor else floor for cap, floor in zip(caps, floors, strict=True)]
+    most = [cap if known else share for cap, share, known in zip(caps, new, tried, strict=True)]
+    short = 1.0 - math.fsum(most)
+    room = math.fsum(caps) - math.fsum(most)
+    if short <= 0.0 or room <= 0.0:
+        return most
+    return [share + min(short / room, 1.0) * (cap - share) for cap, share in zip(caps, most, strict=True)]
+
+
 def times(share: float, log_multiple: float, cap: float) -> float:
     if share == 0.0:
         return 0.0

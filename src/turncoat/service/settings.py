@@ -121,7 +121,7 @@ def change_arm(
         _move(learner, old, new)
         rows = tuple(new if row.arm == arm else row for row in before.arms)
         check_arms(rows)
-        if "cap" in given:
+        if new.cap != old.cap:
             check_caps(rows)
         session.run("UPDATE arm SET state = :state, floor = :floor, cap = :cap, payload = :payload "
                     "WHERE experiment = :id AND arm = :arm", state=new.state, floor=new.floor, cap=new.cap,

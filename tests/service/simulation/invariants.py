@@ -189,7 +189,9 @@ def served(
     labels, weights = list(learner.arms), learner.probabilities(allowed=list(probabilities))
     own = [float(weights[labels.index(name)]) for name in probabilities]
     wanted = shares.with_floors(own, [arms[name].floor for name in probabilities])
-    caps = [arms[name].cap for name in probabilities]
+    tried = {event[1] for number, event in experiment.story if number <= version and event[0] == "observe"}
+    floors, caps = ([getattr(arms[name], limit) for name in probabilities] for limit in ("floor", "cap"))
+    caps = shares.limits(caps, floors, [name in tried for name in probabilities])
     if any(share > cap for share, cap in zip(wanted, caps, strict=True)):
         wanted = shares.with_caps(wanted, caps)
     for name, share in zip(probabilities, wanted, strict=True):

@@ -172,6 +172,12 @@ class Player:
         elif kind < 0.65:
             clock.move(25.0 * HOUR)
 
+    def work_twice(self) -> None:
+        """A worker leaves what somebody else has just changed; if nobody has since, it does it all."""
+        worker = self.worker()
+        self.world.work(worker)
+        self.world.work(worker)
+
     def finish(self) -> None:
         """Faults end, and time passes: everything that can be closed is."""
         world = self.world
@@ -184,9 +190,9 @@ class Player:
         world.clock.time = latest + 1.0
         for _ in range(3 + len(self.model.decisions)):
             world.clock.move(1.0)
-            world.work(self.worker())
+            self.work_twice()
         world.clock.move(HOUR + 1.0)
-        world.work(self.worker())
+        self.work_twice()
         still_open = [
             one for one in self.model.decisions.values() if one.outcome is None and one.expires_at is not None
         ]

@@ -191,9 +191,19 @@ class World:
         with self.store.reading() as session:
             return session.rows(sql, **values)
 
+    def news(self, worker: Worker) -> set[str]:
+        """Experiments that others have changed since this worker looked: it leaves them to whoever did."""
+        book = worker.engine.book
+        return {
+            key
+            for number, key, version in self.rows("SELECT id, key, version FROM experiment")
+            if (known := book.of(number)) is None or known.version != version
+        }
+
     def work(self, worker: Worker, fault: Fault = NO_FAULT) -> None:
         """One pass."""
-        now, steps = self.clock.now(), self.model.work(worker.gates, self.clock.now())
+        now = self.clock.now()
+        steps = self.model.work(worker.gates, now, self.news(worker) if worker.store.shared else set())
         got = self.attempt(worker, fault, worker.engine.work)
         if got is LOST:
             for _ in range(worker.store.n_committed + 1):
