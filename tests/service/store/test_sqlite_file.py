@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from turncoat.service.store import StoreDown, StoreError, open_store
+from turncoat.service.store import StoreDown, StoreError, open_store, sqlite
 from turncoat.service.store.sqlite import SQLiteStore
 
 HOLD = """
@@ -128,3 +129,50 @@ def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
 def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
     open_store(str(tmp_path / "some" / "where" / "a.db")).close()
     assert (tmp_path / "some" / "where" / "a.db").exists()
+
+
+def test_a_file_and_its_backup_are_for_their_owner_alone(tmp_path: Path) -> None:
+    """They were as the umask said, for everyone to read: contexts, salts, what keys are known by."""
+    before = os.umask(0o022)
+    try:
+        store = SQLiteStore(tmp_path / "a.db")
+        put(store, "a")
+        store.backup(tmp_path / "b.db")
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("a.db", "a.db-shm", "a.db-wal", "a.db.lock", "b.db"), 0o600)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_was_deleted_is_down(file: SQLiteStore, replaced: bool) -> None:
+    """SQLite went on writing to a file without a name: everything was acknowledged, and gone at the next start."""
+    put(file, "a")
+    aside = file.path.rename(file.path.with_suffix(".aside"))
+    if replaced:
+        file.path.write_bytes(aside.read_bytes())
+    with pytest.raises(StoreDown, match="deleted or replaced"):
+        put(file, "b")
+    with pytest.raises(StoreDown, match="deleted or replaced"):
+        names(file)
+    aside.replace(file.path)
+    put(file, "c")
+    assert names(file) == ["a", "c"]
+
+
+def test_a_write_ahead_file_that_a_reader_let_grow_is_cut_again(
+    file: SQLiteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing ever cut it: after one long look at a busy service it stayed as large as it had grown."""
+    assert file._writer.execute("PRAGMA journal_size_limit").fetchone() == (sqlite.LARGEST_LEFT,)
+    file._writer.execute("PRAGMA journal_size_limit = 1000000")
+    wal = Path(f"{file.path}-wal")
+    with file.reading() as session:
+        session.rows("SELECT * FROM fact")
+        for i in range(100):
+            put(file, f"{i:03}", "x" * 100_000)
+    assert wal.stat().st_size > 10_000_000
+    for i in range(100, 120):
+        put(file, f"{i:03}", "x" * 100_000)
+    assert wal.stat().st_size < 5_000_000

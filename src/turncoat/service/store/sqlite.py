@@ -25,6 +25,7 @@ from turncoat.service.store.migrate import migrate
 WORDS = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
 LISTED = re.compile(r"\bIN :(\w+)")
 READERS_KEPT = 8
+LARGEST_LEFT = 64 * 1024 * 1024  # bytes of the write-ahead file that stay once a long reader has let it grow
 
 
 class SQLiteSession:
@@ -85,6 +86,7 @@ class SQLiteStore:
         self._file = self._hold(beside)
         try:
             self._writer = self._connect()
+            self._identity = self._found()
         except BaseException:
             self._let_go()
             raise
@@ -100,6 +102,7 @@ class SQLiteStore:
         """Keep other processes out, for as long as this one lives."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            _make_private(self.path)
             file = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as problem:
             raise StoreDown(f"{self.path} cannot be opened: {problem.strerror}") from problem
@@ -123,14 +126,29 @@ class SQLiteStore:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA cache_size = -32768")
                 connection.execute("PRAGMA temp_store = MEMORY")
+                connection.execute(f"PRAGMA journal_size_limit = {LARGEST_LEFT}")
             except BaseException:
                 connection.close()
                 raise
         return connection
 
+    def _found(self) -> tuple[int, int] | None:
+        """Which file is at the path now."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _check_there(self) -> None:
+        """SQLite goes on writing to a file that was deleted, and nobody would ever read it again."""
+        if self._found() != self._identity:
+            raise StoreDown(f"{self.path} was deleted or replaced while it was in use; put it back, or start again")
+
     @contextmanager
     def transaction(self) -> Iterator[SQLiteSession]:
         """All of it or nothing."""
+        self._check_there()
         with self._writing, _plainly():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -144,6 +162,7 @@ class SQLiteStore:
     @contextmanager
     def reading(self) -> Iterator[SQLiteSession]:
         """Look, without holding up who writes."""
+        self._check_there()
         with self._lock:
             if self._is_closed:
                 raise StoreError("the store was closed")
@@ -172,6 +191,10 @@ class SQLiteStore:
         """Write a whole copy, while everything goes on."""
         if path.exists():
             raise StoreError(f"{path} exists already; a backup never writes over a file")
+        try:
+            _make_private(path)  # SQLite accepts a file that is there and empty
+        except OSError as problem:
+            raise StoreDown(f"{path} cannot be written: {problem.strerror}") from problem
         with self.reading() as session:
             session._connection.execute("ROLLBACK")  # VACUUM stands alone
             session._connection.execute("PRAGMA query_only = OFF")
@@ -199,6 +222,11 @@ class SQLiteStore:
     def _let_go(self) -> None:
         if self._file is not None:
             os.close(self._file)
+
+
+def _make_private(path: Path) -> None:
+    """A file that is new is for its owner alone: it will hold contexts, and what keys are known by."""
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
 
 
 @contextmanager
