@@ -12,11 +12,12 @@ import numba
 import numpy as np
 
 from turncoat._version import __version__
+from turncoat.errors import StateError
 from turncoat.learners import restore
 from turncoat.packages import needed
 from turncoat.service.problems import NotFound
 from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot
-from turncoat.service.store.interface import Raced, Session, Store
+from turncoat.service.store.interface import Raced, Session, Store, StoreError
 
 NUMBERS = "SELECT id, version FROM experiment"
 HEADS = """
@@ -25,6 +26,7 @@ HEADS = """
     FROM experiment e JOIN version v ON v.experiment = e.id AND v.version = e.version
     JOIN learner l ON l.experiment = e.id
 """
+STATE = "SELECT version, state, checksum FROM learner WHERE experiment = :id"
 ARMS = "SELECT arm, position, state, floor, cap, payload, tried FROM arm WHERE experiment = :id ORDER BY position"
 
 
@@ -136,8 +138,13 @@ def read_present(session: Session, key: str) -> Snapshot:
 
 def read_learner(session: Session, experiment: int) -> tuple[int, Learner]:
     """Its learner, and of which version it is."""
-    version, state = session.rows("SELECT version, state FROM learner WHERE experiment = :id", id=experiment)[0]
-    return version, revived(state)
+    version, state, digest = session.rows(STATE, id=experiment)[0]
+    if checksum(bytes(state)) != digest:
+        raise StoreError(f"the learner's state in experiment {experiment} is not as it was written; restore a backup")
+    try:
+        return version, revived(state)
+    except StateError as problem:  # a newer version's, say
+        raise StoreError(f"the learner's state in experiment {experiment} cannot be read: {problem}") from problem
 
 
 def revived(state: bytes) -> Learner:

@@ -17,7 +17,7 @@ from turncoat.service.clock import as_datetime
 from turncoat.service.errands import Decide, Done
 from turncoat.service.problems import Conflicting, Problem, Unavailable, Unprocessable
 from turncoat.service.snapshot import Snapshot
-from turncoat.service.store.interface import Row, StoreError
+from turncoat.service.store.interface import Raced, Row, StoreDown, StoreError
 
 LONGEST_KEY = 255
 COLUMNS = (
@@ -59,6 +59,10 @@ def draft(book: Book, now: float, chance: Chance, errand: Decide) -> Draft:
         answer, row = _drawn(book, snapshot, now, chance, ask, unit)
     except Problem as problem:
         return Draft(errand, snapshot.id, unit, body_hash, problem)
+    except (Raced, StoreDown):
+        raise
+    except StoreError as damaged:  # this experiment is; others in the batch are not
+        return Draft(errand, snapshot.id, unit, body_hash, Unavailable(f"{damaged}"))
     return Draft(errand, snapshot.id, unit, body_hash, answer, row)
 
 

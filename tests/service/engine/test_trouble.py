@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+
+import msgspec
 import pytest
 
 from tests.service.engine.faults import FaultyStore
@@ -11,7 +14,7 @@ from turncoat.service.chance import SeededChance
 from turncoat.service.engine import Engine
 from turncoat.service.errands import Decide
 from turncoat.service.problems import Conflicting, Unavailable
-from turncoat.service.store.interface import StoreDown
+from turncoat.service.store.interface import StoreDown, StoreError
 
 
 def faulty(lab: Lab) -> FaultyStore:
@@ -94,6 +97,25 @@ def test_one_damaged_experiment_does_not_hold_up_the_others(labs: Lab) -> None:
         labs.engine.work()
     assert labs.engine.decision(good).outcome == "rewarded"
     assert labs.engine.decision(bad).outcome == "waiting"
+
+
+def test_no_decision_comes_from_a_damaged_state(labs: Lab) -> None:
+    """One bit in a state was different, and nobody saw. And the one who asked spoiled it for the whole batch."""
+    labs.open("broken")
+    labs.open("x")
+    state = msgspec.json.decode(labs.state("broken"))
+    numbers = bytearray(base64.b64decode(state["buffer"]))
+    numbers[-8] ^= 1
+    state["buffer"] = base64.b64encode(numbers).decode()
+    with labs.store.transaction() as session:
+        session.run("UPDATE learner SET state = :bad WHERE experiment = 1", bad=msgspec.json.encode(state))
+    labs.restart()
+    some = words.Ask(allowed_arms=["a"])
+    bad, good = labs.engine.serve([Decide("broken", some), Decide("x", some)])
+    assert isinstance(bad, Unavailable) and "not as it was written" in bad.detail
+    assert isinstance(good, words.Decided)
+    with pytest.raises(StoreError, match="not as it was written"):
+        labs.engine.state("broken")
 
 
 class TestSeveralWorkers:
