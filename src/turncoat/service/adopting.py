@@ -16,13 +16,14 @@ from turncoat.service.store.interface import Raced, Row, Session
 from turncoat.service.tables import INBOX, PART, REFUSED
 
 ORPHANED = 3_600.0  # seconds for which a reward waits for its decision
+MOST = 1000  # decisions in one transaction: callers wait for its end
 
 FOUND = """
     SELECT d.id, d.experiment, d.outcome, d.reward FROM inbox i JOIN decision d ON d.id = i.decision_id
 """
-FOUND_ALL = FOUND + " WHERE i.experiment IS NULL"
+FOUND_ALL = FOUND + " WHERE i.experiment IS NULL LIMIT :limit"
 FOUND_SOME = FOUND + " WHERE i.source = 'early' AND i.decision_id IN :ids"
-ALONE = "SELECT decision_id FROM inbox WHERE experiment IS NULL AND received_at <= :before"
+ALONE = "SELECT decision_id FROM inbox WHERE experiment IS NULL AND received_at <= :before LIMIT :limit"
 UNMARK = "DELETE FROM inbox WHERE source = 'early' AND decision_id IN :ids"
 TOLD = f"SELECT {', '.join(PART)} FROM part WHERE decision_id IN :ids ORDER BY received_at, reward_id"
 FORGET = "DELETE FROM part WHERE decision_id IN :ids"
@@ -50,7 +51,7 @@ class Found(NamedTuple):
 
 def adopt(session: Session, book: Book, ids: Sequence[str] | None = None) -> None:
     """Rewards whose decision has come, of these decisions or of all, go where they belong."""
-    rows = session.rows(FOUND_ALL) if ids is None else session.rows(FOUND_SOME, ids=ids)
+    rows = session.rows(FOUND_ALL, limit=MOST) if ids is None else session.rows(FOUND_SOME, ids=ids)
     if not rows:
         return
     found = {row[0]: Found(*row) for row in rows}
@@ -97,7 +98,7 @@ def _claim(session: Session, found: Iterable[Found]) -> None:
 
 def give_up(session: Session, now: float) -> None:
     """Those that have waited too long are kept apart."""
-    ids = [row[0] for row in session.rows(ALONE, before=now - ORPHANED)]
+    ids = [row[0] for row in session.rows(ALONE, before=now - ORPHANED, limit=MOST)]
     if ids:
         session.insert("refused", REFUSED, [_refused(one, None, "orphan") for one in _taken(session, ids)])
 

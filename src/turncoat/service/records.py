@@ -14,6 +14,7 @@ from turncoat.service.problems import NotFound
 from turncoat.service.store.interface import Row, Session, Store
 
 PAGE = 2000
+MOST_REFUSED = 100  # shown of one decision
 DECISION = """
     SELECT d.id, e.key, d.arm, d.propensity, COALESCE(d.probabilities, v.probabilities), d.version, d.stream, d.reason,
            d.decided_at, d.expires_at, d.context, d.outcome, d.reward, d.rewarded_at, d.applied_version,
@@ -23,7 +24,9 @@ DECISION = """
 """
 ONE = DECISION + " WHERE d.id = :id"
 MANY = DECISION + " WHERE d.experiment = :experiment AND d.id > :after ORDER BY d.id LIMIT :limit"
-REFUSED = "SELECT value, status, received_at, reward_id FROM refused WHERE decision_id = :id ORDER BY received_at"
+REFUSED = """
+    SELECT value, status, received_at, reward_id FROM refused WHERE decision_id = :id ORDER BY received_at LIMIT :limit
+"""
 THINNED = """
     SELECT version, at, kind, n_learned, probabilities FROM version
     WHERE experiment = :experiment AND (kind <> 'rewards' OR version % :step = :rest) ORDER BY version
@@ -47,7 +50,7 @@ def read_decision(session: Session, decision_id: str) -> words.DecisionRecord:
         common |= {"outcome": "waiting", "reward": waiting[0][0], "rewarded_at": as_datetime(waiting[0][1])}
     refused = [
         words.RefusedReward(value=value, status=status, received_at=as_datetime(at), reward_id=reward_id)
-        for value, status, at, reward_id in session.rows(REFUSED, id=decision_id)
+        for value, status, at, reward_id in session.rows(REFUSED, id=decision_id, limit=MOST_REFUSED)
     ]
     expires_at = None if row[9] is None else as_datetime(row[9])
     return words.DecisionRecord(**common, expires_at=expires_at, refused=refused)

@@ -9,6 +9,7 @@ pending_decision    no such decision yet: it waits for it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ from turncoat.service.problems import Problem, Unprocessable
 from turncoat.service.snapshot import Config
 from turncoat.service.store.interface import Raced, Row, Session
 from turncoat.service.tables import INBOX, PART, REFUSED
+
+MOST_PARTS = 1000  # rewards that one decision collects: each further one reads all of them
 
 KNOWN = """
     SELECT d.id, d.experiment, d.expires_at, d.outcome, d.reward, i.value, i.source
@@ -74,6 +77,7 @@ class _Taking:
         collected = [one for one in ids if one not in self._known or self._collects(self._known[one])]
         rows = session.rows(PARTS, ids=collected) if collected else []
         self._parts = {(decision, reward_id): value for decision, reward_id, value in rows}
+        self._counts = Counter(decision for decision, _ in self._parts)
         self._inbox: list[Row] = []
         self._new_parts: list[Row] = []
         self._refused: list[Row] = []
@@ -126,6 +130,11 @@ class _Taking:
         name = tell.reward.reward_id or ""
         if (tell.decision_id, name) in self._parts:
             return self._again(tell, experiment, self._parts[tell.decision_id, name])
+        self._counts[tell.decision_id] += 1
+        if self._counts[tell.decision_id] > MOST_PARTS:
+            raise Unprocessable(
+                f"the decision has {MOST_PARTS} rewards already; accepted are no more", field="reward_id"
+            )
         self._parts[tell.decision_id, name] = tell.reward.value
         self._new_parts.append((tell.decision_id, name, tell.reward.value, self._now, observed_at(tell.reward)))
         return fresh

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.engine.lab import WINDOW, Lab
-from turncoat.service import words
+from tests.service.engine.lab import WINDOW, Lab, uuid
+from turncoat.service import telling, words
 from turncoat.service.problems import NotFound, Unprocessable
 
 
@@ -121,3 +121,27 @@ def test_the_window_at_the_time_of_use_counts(labs: Lab) -> None:
     labs.engine.change("x", words.ExperimentChange(reward_window_s=5.0))
     expires_at = labs.engine.activate(one).expires_at
     assert expires_at is not None and expires_at.timestamp() == labs.clock.now() + 5.0
+
+
+def test_a_mean_of_the_largest_reward_is_in_range(labs: Lab) -> None:
+    """0.1 three times came to 0.10000000000000002, which was out of range: the default counted instead."""
+    labs.open(reward=words.RewardRule(min=0.0, max=0.1, aggregation="mean"), default_reward=0.0)
+    one = str(labs.engine.decide("x").decision_id)
+    for name in "abc":
+        labs.engine.reward(one, 0.1, reward_id=name)
+    labs.work(WINDOW)
+    assert outcome(labs, one) == ("rewarded", 0.1)
+
+
+def test_a_decision_takes_only_so_many_rewards(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each further one reads all of them, so that whoever has a key could slow everybody down."""
+    monkeypatch.setattr(telling, "MOST_PARTS", 3)
+    known, unknown = opened(labs, "sum"), uuid(7)
+    for one in (known, unknown):
+        for name in "abc":
+            labs.engine.reward(one, 1.0, reward_id=name)
+        with pytest.raises(Unprocessable, match="3 rewards already"):
+            labs.engine.reward(one, 1.0, reward_id="d")
+        assert labs.engine.reward(one, 1.0, reward_id="c").status == "duplicate"
+    labs.work(WINDOW)
+    assert outcome(labs, known) == ("rewarded", 3.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.service.engine.lab import WINDOW, Lab, uuid
-from turncoat.service import words
+from turncoat.service import adopting, records, words
 from turncoat.service.errands import Decide, Tell
 
 ONE = uuid(1)
@@ -120,3 +120,28 @@ def test_a_window_that_ended_before_they_met_does_not_matter(labs: Lab) -> None:
     labs.work(WINDOW + 1.0)
     labs.work()
     assert closed(labs) == ("rewarded", 0.5)
+
+
+def test_very_many_are_taken_a_few_at_a_time(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred thousand were given up in one transaction, and every caller waited for seconds."""
+    monkeypatch.setattr(adopting, "MOST", 2)
+    labs.open()
+    for number in range(5):
+        labs.engine.reward(uuid(number), 1.0)
+    labs.engine.decide("x", decision_id=uuid(4))
+    labs.work(adopting.ORPHANED + 1.0)
+    assert labs.refused() == ["orphan"] * 2
+    for _ in range(3):
+        labs.work()
+    assert labs.refused() == ["orphan"] * 4
+    assert labs.engine.decision(uuid(4)).outcome == "rewarded"
+
+
+def test_of_very_many_refused_only_some_are_shown(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_REFUSED", 3)
+    labs.open()
+    one = str(labs.engine.decide("x").decision_id)
+    for _ in range(6):
+        labs.engine.reward(one, 1.0)
+    assert len(labs.engine.decision(one).refused) == 3
+    assert labs.refused(one) == ["duplicate"] * 5

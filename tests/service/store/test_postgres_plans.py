@@ -33,7 +33,7 @@ def statements(session: PostgresSession) -> None:
     session.run(telling.HOLD, ids=BATCH)
     session.run(telling.WAIT_ON, now=1.0, ids=BATCH)
     session.rows(adopting.FOUND_SOME, ids=BATCH)
-    session.rows(adopting.ALONE, before=1.0)
+    session.rows(adopting.ALONE, before=1.0, limit=10)
     session.run(adopting.UNMARK, ids=BATCH)
     session.rows(adopting.TOLD, ids=BATCH)
     session.run(adopting.FORGET, ids=BATCH)
