@@ -25,7 +25,7 @@ def statements(session: PostgresSession) -> None:
     """Every statement that is sent while decisions are made, rewards told and applied, for 10 of them."""
     session.rows(intake.REPEATED, keys=UNITS)
     session.rows(intake.HELD, units=UNITS)
-    session.run(intake.LET_GO, units=UNITS, ids=BATCH)
+    session.run(intake.LET_GO, experiment=1, unit=UNITS[0], id=BATCH[0])
     session.rows(intake.USED, ids=BATCH)
     session.rows(telling.KNOWN, ids=BATCH)
     session.rows(telling.PARTS, ids=BATCH)
