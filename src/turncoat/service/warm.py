@@ -37,11 +37,20 @@ def warm_up() -> float:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Processes that compile the same kernel at once would spoil its cache: the others wait, and find it there."""
+    """Processes that compile the same kernel at once would spoil its cache: the others wait, and find it there.
+
+    Anybody may have put a file of this name there before: who else's it is we do not wait for.
+    """
     path = Path(tempfile.gettempdir()) / f"turncoat-kernels-{os.getuid()}.lock"
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as problem:
+        log.warning("%s cannot be used, so nobody waits for others who compile: %s", path, problem.strerror)
+        yield
+        return
+    try:
+        if os.fstat(file).st_uid == os.getuid():
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
     finally:
         os.close(file)
