@@ -66,6 +66,14 @@ def test_our_own_pages_and_programs_may(asked: Direct) -> None:
     assert asked.ask("GET", "/v1/experiments", headers=link).status == 200  # a link elsewhere may lead here
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via", "x-forwarded-host"])
+def test_what_a_proxy_passes_on_needs_a_key(asked: Direct, header: str) -> None:
+    """A proxy here that says it is this machine made everyone in the world a caller on this machine."""
+    for method, path in (("GET", "/v1/experiments"), ("POST", "/v1/experiments/e/decisions"), ("GET", "/nothing")):
+        said = asked.ask(method, path, b"{}", {**JSON, header.lower(): "203.0.113.9"})
+        assert said.status == 401, path
+
+
 def test_elsewhere_there_is_no_way_in_without_a_key(tmp_path: Path) -> None:
     """Such a service does not start; if the keys were deleted under it, it would not open either."""
     with direct(make_office(tmp_path, Settings(host="0.0.0.0"))) as asked:

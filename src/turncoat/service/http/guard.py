@@ -2,7 +2,7 @@
 
 A web page that somebody visits can send requests to this machine too. So while no key is needed, the Host header must
 name this machine (a foreign name that points here does not), and what a page sends to change something must come from
-one of our own pages.
+one of our own pages. What a proxy on this machine passes on comes from elsewhere, and needs a key.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from turncoat.service.keys import LOCAL, Holder, KeyRing
 from turncoat.service.problems import Forbidden, Unauthorised
 
 HERE = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
+PASSED_ON = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 NEEDED = "this needs a key; accepted is the header Authorization: Bearer tk_<id>_<secret>"
 
 Headers = Mapping[bytes, bytes]
@@ -49,6 +50,8 @@ class Guard:
         if _name(host) not in HERE:
             said, accepted = host.decode("latin-1"), "localhost, 127.0.0.1, [::1]"
             raise Forbidden(f"Host is {said!r}; while there is no key accepted are {accepted}", field="Host")
+        if not PASSED_ON.isdisjoint(headers):
+            raise Unauthorised(f"a proxy passed this on, so it may come from anywhere: {NEEDED}", field="Authorization")
         if changes and not is_own_page(headers):
             raise Forbidden("a page of another origin sent this; without keys only our own pages may", field="Origin")
         return LOCAL
