@@ -226,6 +226,21 @@ def test_alarms(store: Store) -> None:
         assert word in said
 
 
+@pytest.mark.parametrize("default", [None, 0.0])
+def test_silence_that_teaches_nothing_is_an_alarm(store: Store, default: float | None) -> None:
+    """Who reports successes only, without a default, finds that the arm that never has one is never charged."""
+    clock = FastClock()
+    engine = Engine(store, clock)
+    engine.create(words.NewExperiment(key="silent", arms=["a"], reward_window_s=5.0, default_reward=default))
+    for _ in range(4):
+        engine.decide("silent")
+    engine.reward(engine.decide("silent").decision_id or "", 1.0)
+    clock.at += 6.0
+    engine.work()
+    said = " ".join(Views(store, clock).experiment("silent").alarms)
+    assert ("80% of the last day's decisions ended without a reward" in said) == (default is None)
+
+
 @pytest.mark.parametrize("age", [0.0, 5.0, 3_000.0, 30_000.0, 300_000.0, 3e6, 3e8])
 def test_windows_are_few_and_cover_its_life(store: Store, age: float) -> None:
     with store.reading() as session:

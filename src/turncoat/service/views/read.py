@@ -44,6 +44,7 @@ PAGE = 25  # experiments on a page
 FEEDBACK = 6.0  # seconds for which the last decisions are not looked at again
 LAGGING = 5.0  # seconds that a reward may wait before that is an alarm
 MUCH_LATE = 0.05  # of the rewards of the last day
+MUCH_SILENCE = 0.05  # of its decisions that ended
 NEWEST = f"{HEADS} ORDER BY e.id DESC LIMIT :limit OFFSET :skipped"
 
 
@@ -232,5 +233,12 @@ def alarms(present: Present, latest: Latest | None = None, hours: dict[str, list
         if sum(hours["late"]) > MUCH_LATE * max(told, 1):
             found.append(
                 f"{sum(hours['late']) / told:.0%} of the last day's rewards came after their window had ended."
+            )
+        silent = sum(hours["expired"])
+        ended = silent + sum(sum(hours[kind]) for kind in ("rewarded", "defaulted"))
+        if silent > MUCH_SILENCE * ended:
+            found.append(
+                f"{silent / ended:.0%} of the last day's decisions ended without a reward, and taught nothing: "
+                "if silence means that an arm did badly, set a default reward."
             )
     return found
