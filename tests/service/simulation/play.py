@@ -176,6 +176,7 @@ class Player:
         """A worker leaves what somebody else has just changed; if nobody has since, it does it all."""
         worker = self.worker()
         self.world.work(worker)
+        self.world.clock.move(1.0)
         self.world.work(worker)
 
     def finish(self) -> None:
