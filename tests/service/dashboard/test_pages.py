@@ -273,3 +273,17 @@ def test_the_style_sheet_has_a_dark_side_and_room_for_phones() -> None:
     style = (FOLDER / "style.css").read_text()
     assert "prefers-color-scheme: dark" in style and "max-width: 600px" in style and "prefers-reduced-motion" in style
     assert all(f".swatch.c{i} " in style for i in range(12))
+
+
+def test_one_damaged_experiment_hides_no_other(store: Store) -> None:
+    """The list was an error of the server, and with it everything that could tell what is wrong."""
+    engine = Engine(store, FastClock())
+    for key in ("broken", "fine"):
+        engine.create(words.NewExperiment(key=key, arms=["a", "b"]))
+    with store.transaction() as session:
+        session.run("UPDATE learner SET state = :bad WHERE experiment = 1", bad=b"{}")
+    asked = client(store)
+    listed = asked.get("/")
+    assert listed.status_code == 200 and "fine" in listed.text and "broken" in listed.text
+    page = asked.get("/experiments/broken")
+    assert page.status_code == 200 and "not as it was written" in unescape(page.text)

@@ -21,7 +21,7 @@ from turncoat.service.http.reply import Reply, answer_list
 from turncoat.service.http.settings import Settings
 from turncoat.service.keys import KeyRing
 from turncoat.service.problems import Unavailable
-from turncoat.service.store import Store, StoreDown
+from turncoat.service.store import Store, StoreError
 
 T = TypeVar("T")
 
@@ -74,8 +74,8 @@ class Office:
         threads = self._watchers if at_once else self._lookers
         try:
             return await asyncio.get_running_loop().run_in_executor(threads, what)
-        except StoreDown as down:
-            raise Unavailable(str(down)) from down
+        except StoreError as problem:  # down, or damaged
+            raise Unavailable(str(problem)) from problem
 
     async def look_through(self, what: Callable[[], Iterable[Any]]) -> Reply:
         """Look up a list, and write it as JSON, both in such a thread."""

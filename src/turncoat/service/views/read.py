@@ -218,6 +218,8 @@ class Views:
 def alarms(present: Present, latest: Latest | None = None, hours: dict[str, list[int]] | None = None) -> list[str]:
     """What somebody should look into."""
     found: list[str] = []
+    if present.thought.damage:
+        found.append(f"It can neither learn nor be asked: {present.thought.damage}.")
     if present.backlog.lag > LAGGING:
         found.append(f"The oldest reward has waited {present.backlog.lag:.0f} s to be learned from.")
     if present.head.state == "running" and not present.head.active():

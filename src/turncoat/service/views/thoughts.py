@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from turncoat.service.book import read_learner
-from turncoat.service.store.interface import Session
+from turncoat.service.store.interface import Session, StoreDown, StoreError
 from turncoat.service.views.gains import Believed
 
 KINDS = {
@@ -41,11 +41,22 @@ class Thought:
     n_switches: int
     believed: list[Believed]
     faiths: list[Faith]
+    damage: str = ""  # why it cannot be asked
+
+
+def speechless(damage: str) -> Thought:
+    """Of a learner whose state is damaged. What it served and what came of it is there all the same."""
+    return Thought(0, 0, None, None, None, "", 0.0, 0, [], [], damage)
 
 
 def read_thought(session: Session, experiment: int) -> Thought:
     """Wakes a copy of the learner up and asks it: some 2 ms with ten arms."""
-    version, learner = read_learner(session, experiment)
+    try:
+        version, learner = read_learner(session, experiment)
+    except StoreDown:
+        raise
+    except StoreError as problem:
+        return speechless(str(problem))
     said = learner.explain()
     faiths: list[Faith] = []
     for kind, trust in said.faiths.items():
