@@ -19,17 +19,19 @@ from turncoat.service.book import Book
 from turncoat.service.checks import check_id, is_finite
 from turncoat.service.clock import as_seconds
 from turncoat.service.errands import Done, Tell
-from turncoat.service.problems import Problem, Unprocessable
+from turncoat.service.problems import Conflicting, Problem, Unprocessable
 from turncoat.service.snapshot import Config
 from turncoat.service.store.interface import Raced, Row, Session
 from turncoat.service.tables import INBOX, PART, REFUSED
 
 MOST_PARTS = 1000  # rewards that one decision collects: each further one reads all of them
+MOST_EARLY = 100_000  # decisions that rewards wait for
 
 KNOWN = """
     SELECT d.id, d.experiment, d.expires_at, d.outcome, d.reward, i.value, i.source
     FROM decision d LEFT JOIN inbox i ON i.decision_id = d.id WHERE d.id IN :ids
 """
+EARLY = "SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE experiment IS NULL LIMIT :limit) AS early"
 PARTS = "SELECT decision_id, reward_id, value FROM part WHERE decision_id IN :ids"
 CLOSED = "SELECT id FROM decision WHERE id IN :ids AND outcome IS NOT NULL"
 HOLD = "UPDATE decision SET reason = reason WHERE id IN :ids AND outcome IS NULL"
@@ -77,6 +79,7 @@ class _Taking:
         collected = [one for one in ids if one not in self._known or self._collects(self._known[one])]
         rows = session.rows(PARTS, ids=collected) if collected else []
         self._parts = {(decision, reward_id): value for decision, reward_id, value in rows}
+        self._is_full: bool | None = None  # whether no more can wait for their decision, once it is known
         self._counts = Counter(decision for decision, _ in self._parts)
         self._inbox: list[Row] = []
         self._new_parts: list[Row] = []
@@ -106,6 +109,7 @@ class _Taking:
         value, known = tell.reward.value, self._known.get(tell.decision_id)
         check_finite(value)
         if known is None:
+            self._check_room()
             return self._part(tell, None, "pending_decision")
         rule = self._config(known).reward
         check_reward(value, rule)
@@ -114,6 +118,17 @@ class _Taking:
         if rule.aggregation != "first":
             return self._part(tell, known.experiment, "accepted")
         return self._first(tell, known.experiment)
+
+    def _check_room(self) -> None:
+        """Anyone can make up ids: so many decisions are waited for, and no more."""
+        if self._is_full is None:
+            self._is_full = self._session.rows(EARLY, limit=MOST_EARLY)[0][0] >= MOST_EARLY
+        if self._is_full:
+            raise Conflicting(
+                f"there is no such decision, and rewards wait for {MOST_EARLY} others that have not come either; "
+                "accepted are rewards of decisions that are there",
+                field="decision_id",
+            )
 
     def _first(self, tell: Tell, experiment: int) -> words.Status:
         """The first counts, whatever its reward_id."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.service.engine.lab import WINDOW, Lab, uuid
-from turncoat.service import adopting, records, words
+from turncoat.service import adopting, records, telling, words
 from turncoat.service.errands import Decide, Tell
+from turncoat.service.problems import Conflicting
 
 ONE = uuid(1)
 
@@ -145,3 +146,18 @@ def test_of_very_many_refused_only_some_are_shown(labs: Lab, monkeypatch: pytest
         labs.engine.reward(one, 1.0)
     assert len(labs.engine.decision(one).refused) == 3
     assert labs.refused(one) == ["duplicate"] * 5
+
+
+def test_only_so_many_decisions_are_waited_for(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has a key for rewards could fill the store with ids that they made up."""
+    monkeypatch.setattr(telling, "MOST_EARLY", 3)
+    labs.open()
+    for number in range(3):
+        labs.engine.reward(uuid(number), 1.0)
+    with pytest.raises(Conflicting, match="wait for 3 others"):
+        labs.engine.reward(uuid(9), 1.0)
+    known = str(labs.engine.decide("x").decision_id)
+    assert labs.engine.reward(known, 1.0).status == "accepted"
+    labs.engine.decide("x", decision_id=uuid(0))
+    labs.work()
+    assert labs.engine.reward(uuid(9), 1.0).status == "pending_decision"

@@ -28,6 +28,7 @@ def statements(session: PostgresSession) -> None:
     session.run(intake.LET_GO, experiment=1, unit=UNITS[0], id=BATCH[0])
     session.rows(intake.USED, ids=BATCH)
     session.rows(telling.KNOWN, ids=BATCH)
+    session.rows(telling.EARLY, limit=10)
     session.rows(telling.PARTS, ids=BATCH)
     session.rows(telling.CLOSED, ids=BATCH)
     session.run(telling.HOLD, ids=BATCH)
