@@ -99,9 +99,10 @@ def named_arms(new: words.NewExperiment) -> list[ArmRow]:
 
 
 def check_name(name: str, which: str) -> None:
-    """Names are shown, stored and matched: no control characters, nothing that cannot be written down."""
-    if not 1 <= len(name) <= 100 or not name.isprintable():
-        raise Unprocessable(f"{which} has {name[:120]!r}; accepted are 1 to 100 printable characters", field=which)
+    """Names are shown, stored and matched: no control characters, nothing that cannot be part of an address."""
+    if not 1 <= len(name) <= 100 or not name.isprintable() or name in (".", ".."):
+        accepted = "1 to 100 printable characters, other than '.' and '..'"
+        raise Unprocessable(f"{which} has {name[:120]!r}; accepted are {accepted}", field=which)
 
 
 def checked_json(which: str, thing: Any) -> str:

@@ -35,7 +35,7 @@ def create(store: Store, book: Book, chance: Chance, now: float, new: words.NewE
     check_config(config, [row.arm for row in rows])
     check_arms(rows)
     check_caps(rows)
-    seed = chance.bits(63) if new.seed is None else new.seed
+    seed = chance.bits(53) if new.seed is None else new.seed
     learner: Learner = Turncoat([row.arm for row in rows], seed=seed)
     state = written(learner)
     digest = checksum(state)

@@ -61,6 +61,7 @@ OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
     ("accepted is", {"arms": [""]}, "arms[0]"),
     ("accepted is", {"arms": ["x" * 101]}, "arms[0]"),
     ("accepted is", {"arms": ["a\nb"]}, "arms[0]"),
+    ("arms has '[.][.]'; accepted are .* other than", {"arms": ["a", ".."]}, "arms"),
     ("arms has 'a.u2028b'; accepted are 1 to 100 printable", {"arms": ["a\u2028b"]}, "arms"),
     *(("key is", {"key": key}, "key") for key in ("", "a b", "/", "é", "x" * 101, "a\n", "-a")),
     *(("seed is", {"seed": seed}, "seed") for seed in (-1, 2**63, 1.5, "1", True)),
