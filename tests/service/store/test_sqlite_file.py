@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -176,3 +177,27 @@ def test_a_write_ahead_file_that_a_reader_let_grow_is_cut_again(
     for i in range(100, 120):
         put(file, f"{i:03}", "x" * 100_000)
     assert wal.stat().st_size < 5_000_000
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_path: Path, beside: bool) -> None:
+    # It used to be given our tables too, by `turncoat verify` as well.
+    path = tmp_path / "theirs.db"
+    theirs = sqlite3.connect(path)
+    theirs.execute("CREATE TABLE users (name TEXT)")
+    theirs.close()
+    before = path.read_bytes()
+    with pytest.raises(
+        StoreError, match=r"theirs.db is a database of another program, with the table 'users'; accepted"
+    ):
+        open_store(str(path), beside=beside)
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear friend, " * 100)
+    with pytest.raises(StoreError, match=r"letter.txt: file is not a database"):
+        open_store(str(path))
+    with pytest.raises(StoreDown, match=f"{tmp_path.name} cannot be opened: Is a directory"):
+        open_store(str(tmp_path))

@@ -26,6 +26,7 @@ WORDS = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
 LISTED = re.compile(r"\bIN :(\w+)")
 READERS_KEPT = 8
 LARGEST_LEFT = 64 * 1024 * 1024  # bytes of the write-ahead file that stay once a long reader has let it grow
+OURS = {"migration", "experiment"}  # tables by which a file of ours is known
 
 
 class SQLiteSession:
@@ -119,9 +120,10 @@ class SQLiteStore:
         return file
 
     def _connect(self) -> sqlite3.Connection:
-        with _plainly():
+        with _plainly(f"SQLite: {self.path}"):
             connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, check_same_thread=False)
             try:
+                self._check_whose(connection)
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA cache_size = -32768")
@@ -131,6 +133,15 @@ class SQLiteStore:
                 connection.close()
                 raise
         return connection
+
+    def _check_whose(self, connection: sqlite3.Connection) -> None:
+        """A file of another program is refused before anything is written to it."""
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and not OURS.issubset(tables):
+            raise StoreError(
+                f"{self.path} is a database of another program, with the table {min(tables)!r}; "
+                "accepted is one that Turncoat made, or a new file"
+            )
 
     def _found(self) -> tuple[int, int] | None:
         """Which file is at the path now."""
@@ -230,14 +241,14 @@ def _make_private(path: Path) -> None:
 
 
 @contextmanager
-def _plainly() -> Iterator[None]:
+def _plainly(where: str = "SQLite") -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
         yield
     except sqlite3.OperationalError as problem:
-        raise StoreDown(f"SQLite: {problem}") from problem
+        raise StoreDown(f"{where}: {problem}") from problem
     except sqlite3.DatabaseError as problem:
-        raise StoreError(f"SQLite: {problem}") from problem
+        raise StoreError(f"{where}: {problem}") from problem
 
 
 def _bound(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
