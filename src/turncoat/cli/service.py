@@ -27,21 +27,27 @@ ROWS = 50_000  # of a Parquet file, gathered at a time
 def run_serve(*, demo: bool, **words: Any) -> None:
     """Serve until told to end."""
     needed("uvicorn", "turncoat serve", "serve")
-    from turncoat.service.http.server import run
+    from turncoat.service.http.server import free_port, run
     from turncoat.service.http.settings import Settings
 
+    if demo and words["database"] == "turncoat.db":
+        words["database"] = str(Path(tempfile.mkdtemp(prefix="turncoat-demo-")) / "demo.db")
+    click.echo(f"Everything is kept in {_shown(words['database'])}. The first start compiles for a while.", err=True)
     if demo:
-        from turncoat.cli.demo import live_in_it, past_of_it
+        from turncoat.cli.demo import past_of_it
 
-        if words["database"] == "turncoat.db":
-            words["database"] = str(Path(tempfile.mkdtemp(prefix="turncoat-demo-")) / "demo.db")
+        free_port(words["host"], words["port"])  # nobody waits for a past that cannot go on
         past_of_it(words["database"])
-        live_in_it(f"http://127.0.0.1:{words['port']}")
-    settings = Settings(**words)
-    address = f"http://{settings.host}:{settings.port}"
-    click.echo(f"Turncoat listens on {address}, and keeps everything in {_shown(settings.database)}", err=True)
-    click.echo(f"The dashboard: {address}/    what can be asked: {address}/openapi.json    Ctrl-C ends it", err=True)
-    run(settings)
+
+    def ready(address: str) -> None:
+        click.echo(f"Turncoat listens on {address}: open it for the dashboard. Ctrl-C ends it.", err=True)
+        click.echo(f"What can be asked: {address}/openapi.json", err=True)
+        if demo:
+            from turncoat.cli.demo import live_in_it
+
+            live_in_it(address)
+
+    run(Settings(**words), ready=ready)
 
 
 def _shown(database: str) -> str:
@@ -70,6 +76,7 @@ def run_key_add(name: str, scopes: list[str], days: float | None, database: str)
     with _store(database, must_exist=False) as store, store.transaction() as session:
         issued = issue(session, NewKey(name=name, scopes=scopes, expires_at=expires_at), now)  # type: ignore[arg-type]
     click.echo(issued.key)
+    click.echo(f"Good for {', '.join(scopes)} with the service on {_shown(database)}, which now wants a key.", err=True)
     click.echo("This is the only time it is shown. Send it as  Authorization: Bearer …", err=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -45,6 +46,25 @@ def with_key(path: Path, *scopes: Scope) -> str:
 def test_several_workers_need_postgresql() -> None:
     with pytest.raises(OptionError, match=r"workers is 2 .*SQLite.*accepted is workers=1, or a PostgreSQL address"):
         server.run(Settings(workers=2))
+
+
+def test_a_port_that_cannot_be_had_is_refused_at_once(tmp_path: Path) -> None:
+    # It used to be found after compiling, and said in a line of the log alone.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OptionError, match=f"port is {port}, where another program listens; accepted is a free one"):
+            server.run(Settings(port=port, database=str(tmp_path / "never.db")))
+    assert server.free_port("127.0.0.1", 0) > 0
+    with pytest.raises(OptionError, match=r"host is '192.0.2.1': .*; accepted is an address of this machine"):
+        server.free_port("192.0.2.1", 0)
+    assert not (tmp_path / "never.db").exists()
+
+
+def test_an_address_is_one_that_a_browser_takes() -> None:
+    assert server.address(Settings(host="::1", port=80)) == "http://[::1]:80"
+    assert server.address(Settings()) == "http://127.0.0.1:8000"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "example.org"])
@@ -176,7 +196,8 @@ def test_a_revoked_key_is_good_for_nothing_within_a_second(served: Served) -> No
 
 def test_the_file_belongs_to_one_service(tmp_path: Path) -> None:
     with running(tmp_path) as process:
-        command = [sys.executable, "-c", CODE, msgspec.json.encode(process.settings).decode()]
+        elsewhere = msgspec.structs.replace(process.settings, port=0)
+        command = [sys.executable, "-c", CODE, msgspec.json.encode(elsewhere).decode()]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 1 and "in use by another process" in done.stderr
         with Client(process.url) as client:

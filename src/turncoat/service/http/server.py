@@ -5,8 +5,13 @@ Nothing heavy is imported here: who only starts workers and watches over them sh
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
+import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 import uvicorn
@@ -21,16 +26,22 @@ from turncoat.service.keys import KeyRing
 from turncoat.service.store import Store, open_store
 
 WORKER_SECONDS = 60  # without a sign of life before a worker is replaced; a compiler may keep one busy for ten
+STARTUP_FAILURE = 3  # how uvicorn ends when it could not start
 WORKER = "turncoat.service.http.worker:worker"
 
 
-def run(settings: Settings) -> None:
-    """Serve until told to end (Ctrl+C, or a SIGTERM), then finish what is under way."""
+def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: None) -> None:
+    """Serve until told to end (Ctrl+C, or a SIGTERM), then finish what is under way.
+
+    `ready` is told the address once it listens there; with several workers, when they are about to.
+    """
     check(settings)
+    settings = msgspec.structs.replace(settings, port=free_port(settings.host, settings.port))
     if settings.workers == 1:
         from turncoat.service.http.worker import app
 
-        uvicorn.run(app(settings), **_uvicorn(settings))  # type: ignore[arg-type]
+        config = uvicorn.Config(app(settings), **_uvicorn(settings))  # type: ignore[arg-type]
+        _alone(_Announced(config, lambda: ready(address(settings))))
         return
     store = open_store(settings.database)  # what would stop every worker is said here, once
     try:
@@ -40,7 +51,53 @@ def run(settings: Settings) -> None:
     with tempfile.TemporaryDirectory(prefix="turncoat-metrics-") as folder:
         os.environ[SHARED] = folder
         os.environ[ENVIRONMENT] = msgspec.json.encode(settings).decode()
+        ready(address(settings))
         uvicorn.run(WORKER, factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
+
+
+class _Announced(uvicorn.Server):
+    """Says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the socket, and say so."""
+        await super().startup(sockets)
+        self._ready()
+
+
+def _alone(server: uvicorn.Server) -> None:
+    """Run in this process, and end as uvicorn's own command would."""
+    with suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def address(settings: Settings) -> str:
+    """Where a browser finds it."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
+
+
+def free_port(host: str, port: int) -> int:
+    """The port, or any if it is 0. One that cannot be had is refused now, not after half a minute of compiling."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(where)
+            return int(trial.getsockname()[1])
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            said = f"port is {port}, where another program listens; accepted is a free one, or 0 for any"
+        elif problem.errno == errno.EACCES:
+            said = f"port is {port}, which this user may not listen on; accepted are ports from 1024 on"
+        else:
+            said = f"host is {host!r}: {problem.strerror}; accepted is an address of this machine"
+        raise OptionError(said) from problem
 
 
 def check(settings: Settings) -> None:
