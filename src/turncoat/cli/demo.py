@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from turncoat.cli.screen import screen
+from turncoat.errors import OptionError
 from turncoat.service import words
 from turncoat.service.engine import Engine
 from turncoat.service.errands import Decide, Errand, Tell
 from turncoat.service.store import open_store
 
 HOURS = 2.0
+ACTOR = "demo"
 TICK = 15.0  # seconds of the past at a time
 RATE = 12.0  # decisions a second, alive
 HURRY = 30.0  # alive, the world changes so many times as fast: nobody waits for an hour
@@ -96,17 +98,17 @@ class _Then:
 
 
 def past_of_it(database: str) -> None:
-    """Open the experiments and play some hours of the past, unless they are there already."""
+    """Open the experiments and play some hours of the past, unless an earlier demo did."""
     from rich.progress import track
 
     store = open_store(database)
     try:
         clock = _Then(time.time() - HOURS * 3600.0)
         engine, chance = Engine(store, clock), random.Random(20)
-        if engine.experiments():
+        if _was_here(engine):
             return
         for game in GAMES:
-            engine.create(game.new, actor="demo")
+            engine.create(game.new, actor=ACTOR)
         waiting: list[tuple[float, int, Tell]] = []
         tie, end = itertools.count(), time.time()
         steps = range(int((end - clock.at) / TICK))
@@ -124,6 +126,14 @@ def past_of_it(database: str) -> None:
             engine.work()
     finally:
         store.close()
+
+
+def _was_here(engine: Engine) -> bool:
+    """Whether this is the world of an earlier demo. Experiments of somebody's own are left alone."""
+    keys = [one.key for one in engine.experiments()]
+    if all(engine.audit(key)[0].actor == ACTOR for key in keys):
+        return bool(keys)
+    raise OptionError(f"the database has {', '.join(map(repr, keys[:3]))} in it; --demo wants a new one, or its own")
 
 
 def _some(chance: random.Random, n: int) -> list[Game]:

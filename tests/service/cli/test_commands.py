@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from tests.cli.typed import refusal, run
+from turncoat.cli.demo import past_of_it
+from turncoat.errors import OptionError
 from turncoat.service import words
 from turncoat.service.engine import Engine
 from turncoat.service.store import open_store
@@ -128,3 +130,9 @@ def test_what_cannot_be_served_is_refused_before_anything_starts(
     typed: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
     assert said in run("serve", "--port", "0", "--database", tmp_path / "t.db", *typed).output
+
+
+def test_the_demo_leaves_experiments_of_ones_own_alone(database: Path) -> None:
+    # It used to live in them: decisions and rewards that nobody made, if the key was the same.
+    with pytest.raises(OptionError, match="the database has 'first', 'second' in it; --demo wants a new one"):
+        past_of_it(str(database))
