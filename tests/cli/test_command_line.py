@@ -56,7 +56,7 @@ def board(printed: str) -> dict[str, dict[str, str]]:
 # -- help ---------------------------------------------------------------------------------------------------------
 
 
-COMMANDS = ["race", "list", "replay", "regret", "report"]
+COMMANDS = ["race", "list", "replay", "regret", "report", "serve", "key", "log", "verify", "backup"]
 
 
 @pytest.mark.jit_off

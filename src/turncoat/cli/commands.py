@@ -73,7 +73,7 @@ def turncoat() -> None:
     Each round a learner picks one of K arms, sees the loss of that arm alone, and is compared with the best sequence
     of arms that switches at most S times.
 
-    Start with `turncoat race`. `turncoat COMMAND --help` explains a command, with examples.
+    Start with `turncoat race`, or `turncoat serve --demo`. `turncoat COMMAND --help` explains a command, with examples.
     """
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-database = click.option(
-    "--database",
-    default="turncoat.db",
-    show_default=True,
-    envvar="TURNCOAT_DATABASE",
-    metavar="FILE|URL",
-    help="A SQLite file, or postgresql://user@host/name. Made if it is not there.",
-)
+WHERE: dict[str, Any] = {
+    "default": "turncoat.db",
+    "show_default": True,
+    "envvar": "TURNCOAT_DATABASE",
+    "show_envvar": True,
+    "metavar": "FILE|URL",
+}
+database = click.option("--database", help="A SQLite file, made if new, or postgresql://user@host/name.", **WHERE)
+existing = click.option("--database", help="Of the service: its file, or postgresql://user@host/name.", **WHERE)
 
 
 @click.command()
@@ -49,7 +50,7 @@ def serve(**words: Any) -> None:
 
     \b
     Examples:
-      turncoat serve --demo                     see it work, in ten seconds
+      turncoat serve --demo                     see it work
       turncoat serve                            on this machine, in turncoat.db
       turncoat serve --database postgresql://localhost/turncoat --workers 4
     """
@@ -89,7 +90,7 @@ def key_add(name: str, scopes: tuple[str, ...], days: float | None, database: st
 
 
 @key.command("list")
-@database
+@existing
 def key_list(database: str) -> None:
     """All keys ever made, without their secrets."""
     from turncoat.cli.service import run_key_list
@@ -99,7 +100,7 @@ def key_list(database: str) -> None:
 
 @key.command("revoke")
 @click.argument("number", metavar="ID")
-@database
+@existing
 def key_revoke(number: str, database: str) -> None:
     """End a key, within a second, wherever the service runs. ID is the part between the underscores."""
     from turncoat.cli.service import run_key_revoke
@@ -120,12 +121,13 @@ def log() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file: .parquet, or lines of JSON whatever else it is called.  [default: the terminal, lines of JSON]",
 )
-@database
+@existing
 def log_export(experiment: str, output: Path | None, database: str) -> None:
-    """Write every decision of EXPERIMENT with its propensity and outcome.
+    """Write out all decisions of EXPERIMENT.
 
-    Enough to evaluate other policies on it: the arm, its probability and those of all arms when it was drawn, the
-    stream (only `learn` taught the learner), the reward and when it came. Works beside a running service.
+    With propensities and outcomes, enough to evaluate other policies on it: the arm, its probability and those of all
+    arms when it was drawn, the stream (only `learn` taught the learner), the reward and when it came. Works beside a
+    running service.
 
     \b
     Examples:
@@ -138,13 +140,13 @@ def log_export(experiment: str, output: Path | None, database: str) -> None:
 
 
 @click.command()
-@click.argument("experiments", nargs=-1)
-@database
+@click.argument("experiments", nargs=-1, metavar="[EXPERIMENT …]")
+@existing
 def verify(experiments: tuple[str, ...], database: str) -> None:
-    """Rebuild every learner from the log, and compare with what is stored.
+    """Rebuild every learner from the log, and compare.
 
-    Byte for byte on the machine it was computed on, to 1e-9 elsewhere. The audit's chain of hashes is checked as well.
-    Ends with 1 if anything differs. Works beside a running service.
+    With what is stored: byte for byte on the machine it was computed on, to 1e-9 elsewhere. The audit's chain of
+    hashes is checked as well. Ends with 1 if anything differs. Works beside a running service.
     """
     from turncoat.cli.service import run_verify
 
@@ -153,9 +155,11 @@ def verify(experiments: tuple[str, ...], database: str) -> None:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
-@database
+@existing
 def backup(path: Path, database: str) -> None:
-    """Write a whole copy of the database to PATH, while the service goes on.
+    """Copy the database, while the service goes on.
+
+    PATH is a new file: a backup never writes over one.
 
     To restore: a SQLite copy is the database, start the service on it; one of PostgreSQL is for pg_restore.
     """
