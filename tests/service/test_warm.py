@@ -1,49 +1,34 @@
-"""Compiling before it is ready: one process at a time, whatever others have put in the way."""
+"""Kernels are compiled by one process at a time, until all of them are there."""
 
 from __future__ import annotations
 
 import fcntl
-import os
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from turncoat.service.warm import _one_at_a_time
+from turncoat.service import warm
 
 
-@pytest.fixture
-def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path / f"turncoat-kernels-{os.getuid()}.lock"
-
-
-def test_one_at_a_time(lock: Path) -> None:
-    with _one_at_a_time(), lock.open() as other, pytest.raises(BlockingIOError):
+def test_one_at_a_time_until_all_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "CACHE", tmp_path)
+    lock, ready = tmp_path / warm.LOCK, tmp_path / warm.READY
+    with warm._one_at_a_time(), lock.open() as other, pytest.raises(BlockingIOError):
+        assert not ready.exists()
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with lock.open() as other:
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert ready.exists()
+    with warm._one_at_a_time(), lock.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
 
 
-def test_a_link_or_a_folder_in_its_place_is_left_alone(lock: Path, tmp_path: Path) -> None:
-    """Anyone who may write to the temporary folder could keep the service from starting."""
-    victim = tmp_path / "victim"
-    lock.symlink_to(victim)
-    with _one_at_a_time():
-        assert not victim.exists()
-    lock.unlink()
-    lock.mkdir()
-    with _one_at_a_time():
+def test_a_failure_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "CACHE", tmp_path)
+    with pytest.raises(ZeroDivisionError), warm._one_at_a_time():
+        raise ZeroDivisionError
+    assert not (tmp_path / warm.READY).exists()
+
+
+def test_without_a_cache_there_is_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "CACHE", None)
+    with warm._one_at_a_time():
         pass
-
-
-def test_nobody_waits_for_a_file_of_somebody_else(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They could hold its lock for ever."""
-    lock.touch()
-    with lock.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        ours = os.getuid()
-        lock.rename(lock.with_name(f"turncoat-kernels-{ours + 1}.lock"))
-        monkeypatch.setattr(os, "getuid", lambda: ours + 1)
-        with _one_at_a_time():
-            pass

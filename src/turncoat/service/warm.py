@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import logging
-import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from turncoat._jit import CACHE
 from turncoat.learners import Turncoat
+
+LOCK, READY = "service.lock", "service.ready"
 
 log = logging.getLogger("turncoat.warm")
 
@@ -39,18 +39,12 @@ def warm_up() -> float:
 def _one_at_a_time() -> Iterator[None]:
     """Processes that compile the same kernel at once would spoil its cache: the others wait, and find it there.
 
-    Anybody may have put a file of this name there before: who else's it is we do not wait for.
+    Once somebody has compiled all of it, nobody waits any more. (Lock and mark lie with the kernels of this version.)
     """
-    path = Path(tempfile.gettempdir()) / f"turncoat-kernels-{os.getuid()}.lock"
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-    except OSError as problem:
-        log.warning("%s cannot be used, so nobody waits for others who compile: %s", path, problem.strerror)
+    if CACHE is None or (CACHE / READY).exists():
         yield
         return
-    try:
-        if os.fstat(file).st_uid == os.getuid():
-            fcntl.flock(file, fcntl.LOCK_EX)
+    with (CACHE / LOCK).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(file)
+        (CACHE / READY).touch()
