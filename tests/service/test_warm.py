@@ -13,9 +13,10 @@ from turncoat.service import warm
 def test_one_at_a_time_until_all_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "CACHE", tmp_path)
     lock, ready = tmp_path / warm.LOCK, tmp_path / warm.READY
-    with warm._one_at_a_time(), lock.open() as other, pytest.raises(BlockingIOError):
+    with warm._one_at_a_time(), lock.open() as other:
         assert not ready.exists()
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert ready.exists()
     with warm._one_at_a_time(), lock.open() as other:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
