@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.cli.running import running
+from turncoat.service.client import Client
 
 ROOT = Path(__file__).parents[3]
 BLOCK = re.compile(r"^at=.*?(?=```)", re.DOTALL | re.MULTILINE)
@@ -42,15 +43,27 @@ def test_the_three_curl_lines_work_as_printed(page: str, tmp_path: Path) -> None
 
 
 def test_the_python_of_the_docs_runs(tmp_path: Path) -> None:
+    """The client's lines, then the gain over control by the log that is left when more has happened."""
     text = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
-    code = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(code) == 1
+    ask, gain = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     with running("--database", str(tmp_path / "t.db"), log=tmp_path / "log") as (address, _):
-        ran = subprocess.run(
-            [sys.executable, "-c", code[0].replace("http://127.0.0.1:8000", address)],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert (ran.returncode, ran.stderr) == (0, "")
+        typed(tmp_path, "-c", ask.replace("http://127.0.0.1:8000", address))
+        with Client(address) as service:
+            for i in range(200):  # one in ten is control: fewer than two of them once in 10⁷ runs
+                decided = service.decide("link")
+                assert decided.decision_id
+                service.reward(decided.decision_id, i % 2)
+    typed(tmp_path, "-m", "turncoat", "log", "export", "link", "-o", "link.parquet", "--database", "t.db")
+    assert re.fullmatch(r"gain a decision: [+-]0\.\d+, 95 %: [+-]\S+ to [+-]\S+\n", typed(tmp_path, "-c", gain))
+
+
+def typed(folder: Path, *words: str) -> str:
+    """What Python says to these words, without complaint."""
+    ran = subprocess.run(
+        [sys.executable, *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
 
 
 def test_the_table_of_routes_is_that_of_the_service() -> None:
