@@ -61,6 +61,13 @@ def test_malformed_bodies_are_refused(asked: Direct, row: Row) -> None:
     assert len(asked.ask("GET", "/v1/experiments/e/audit").json()) == 1
 
 
+def test_a_body_that_is_not_there_is_called_empty(asked: Direct) -> None:
+    """It was called truncated."""
+    for body in (b"", b" \n"):
+        said = asked.ask("POST", "/v1/experiments/e/decisions", body, JSON)
+        assert (said.status, said.json()["detail"]) == (400, "the body is empty; accepted is JSON, at least {}")
+
+
 def test_a_flag_s_context_is_read_as_strictly(asked: Direct) -> None:
     for value in (b'"\xff"', b'"\\ud800"', b"NaN", b"1e400", b"[" * DEEP):
         said = asked.ask("POST", "/ofrep/v1/evaluate/flags/e", b'{"context": {"x": ' + value + b"}}", JSON)

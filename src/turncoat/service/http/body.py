@@ -83,7 +83,8 @@ class Decoder(Generic[T]):
         except msgspec.ValidationError as complaint:
             raise refusal(self.kind, str(complaint)) from None
         except msgspec.DecodeError as complaint:
-            raise Malformed(f"the body is not JSON: {complaint}", accepted="JSON") from None
+            said = f"not JSON: {complaint}" if body.strip() else "empty; accepted is JSON, at least {}"
+            raise Malformed(f"the body is {said}", accepted="JSON") from None
         except UnicodeDecodeError:
             raise Malformed("the body is not UTF-8", accepted="JSON in UTF-8") from None
         except RecursionError:
