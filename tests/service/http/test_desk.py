@@ -14,6 +14,7 @@ from tests.service.http.direct import JSON, Direct, direct
 from tests.service.http.served import make_office
 from turncoat.service import words
 from turncoat.service.errands import Decide, Done, Errand, Tell
+from turncoat.service.http import office
 from turncoat.service.http.desk import BATCH, Desk
 from turncoat.service.http.settings import Settings
 from turncoat.service.problems import NotFound, Unavailable
@@ -226,6 +227,18 @@ def test_while_the_store_is_down_everything_is_refused(asked: Direct, monkeypatc
     assert asked.ask("GET", "/readyz").status == 200
     assert asked.post("/v1/experiments/e/decisions", {}).status == 201
     assert len(asked.ask("GET", "/v1/experiments/e/log.ndjson").body.splitlines()) == 1
+
+
+def test_a_store_that_stays_down_does_not_fill_the_log(
+    asked: Direct, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It was said twice a second that keys could not be read, for as long as it took."""
+    monkeypatch.setattr(office, "KEYS_EVERY", 0.01)
+    Flaky(asked, monkeypatch).down()
+    for _ in range(80):  # one wait of the usual length, then many short ones
+        time.sleep(0.01)
+        asked.ask("GET", "/healthz")
+    assert sum("keys could not be read" in record.message for record in caplog.records) == 1
 
 
 def test_by_choice_decisions_go_on_from_what_was_known_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

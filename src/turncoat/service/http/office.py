@@ -89,11 +89,15 @@ class Office:
 
     async def _watch_keys(self) -> None:
         """A key that is revoked anywhere is good for nothing here a moment later."""
+        lost = False
         while True:
             await asyncio.sleep(KEYS_EVERY)
             try:
                 await self.look(self.ring.refresh, at_once=True)
+                lost = False
             except Unavailable as problem:  # nobody can revoke a key there now; those known stay as they are
-                log.warning("keys could not be read again: %s", problem)
+                if not lost:  # said once, not twice a second for as long as it takes
+                    log.warning("keys could not be read again: %s", problem)
+                lost = True
             except Exception:
                 log.exception("keys could not be read again")
