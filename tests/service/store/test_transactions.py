@@ -151,6 +151,7 @@ def test_a_backup_is_whole_and_never_written_over(store: Store, tmp_path: Path) 
     with store.reading():  # others go on meanwhile
         store.backup(copy)
     assert copy.stat().st_size > 0
+    assert copy.stat().st_mode & 0o777 == 0o600  # it holds contexts, and what keys are known by
     before = copy.read_bytes()
     put(store, "b")
     with pytest.raises(StoreError, match="exists already"):

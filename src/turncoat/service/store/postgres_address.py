@@ -54,6 +54,10 @@ class Address:
             raise StoreError("a backup of PostgreSQL is made by its program pg_dump, which is not on the PATH here")
         if path.exists():
             raise StoreError(f"{path} exists already; a backup never writes over a file")
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # for its owner alone; pg_dump writes into it
+        except OSError as problem:
+            raise StoreError(f"{path} cannot be written: {problem.strerror}") from problem
         parts = {name: value for name, value in self._parts.items() if name != "password"}
         secret = {"PGPASSWORD": self._parts["password"]} if "password" in self._parts else {}  # not for all to see
         words = [
