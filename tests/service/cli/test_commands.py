@@ -89,7 +89,9 @@ def test_verification_finds_what_is_stored_to_be_what_the_log_says(database: Pat
     assert done.stdout.count("identical, byte for byte") == 2 and "audit: whole" in done.stdout
 
 
-OTHER_REWARD = "UPDATE decision SET reward = 1 - reward WHERE id = (SELECT MIN(id) FROM decision WHERE reward <> 0.5)"
+# Of one that was learned from: a fifth of the first experiment's are control, and only the learners are rebuilt.
+LEARNED = "SELECT MIN(id) FROM decision WHERE reward <> 0.5 AND stream = 'learn'"
+OTHER_REWARD = f"UPDATE decision SET reward = 1 - reward WHERE id = ({LEARNED})"
 SWAPPED = "UPDATE decision SET applied_version = 8 - applied_version WHERE applied_version IN (3, 5)"
 TAMPERED = {
     "a reward": (OTHER_REWARD, "DIFFERENT"),
