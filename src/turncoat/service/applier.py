@@ -217,14 +217,14 @@ def advance(
     revision = snapshot.revision + (kind != "rewards")
     learned = n_learned > 0 or kind in ("opened", "arm_added", "arm_changed")
     served = served_by(learner, snapshot.active()) if learned or kind != "rewards" else snapshot.probabilities
+    if session.run(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision) != 1:
+        raise Raced("somebody else has written this version")  # the fence: nobody writes over a newer state
     digest = snapshot.checksum
     if learned:
         state = written(learner)
         digest = checksum(state)
         session.run(KEEP, id=snapshot.id, version=version, state=state, checksum=digest)
     session.insert("version", VERSION, [(snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest)])
-    if session.run(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision) != 1:
-        raise Raced("somebody else has written this version")  # the fence: nobody writes over a newer state
     return replace(
         snapshot,
         version=version,

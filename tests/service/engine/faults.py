@@ -31,6 +31,7 @@ class FaultyStore:
         self._store = store
         self.shared = store.shared if shared is None else shared
         self.is_down = False
+        self.before_begin: Callable[[int], None] = lambda number: None  # somebody else is quicker
         self.arm()
 
     def arm(
@@ -45,7 +46,7 @@ class FaultyStore:
 
         `after_commit`: a commit that is to fail happens nevertheless, and only its answer is lost.
         """
-        self.count = self.n_committed = 0
+        self.count = self.n_begun = self.n_committed = 0
         self.failed = False
         self.names: list[str] = []
         self._statement, self._commit, self._after, self._trouble = statement, commit, after_commit, trouble
@@ -73,6 +74,8 @@ class FaultyStore:
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
+        self.n_begun += 1
+        self.before_begin(self.n_begun)
         self.check("BEGIN")
         lost = False
         with self._store.transaction() as session:

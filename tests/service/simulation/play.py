@@ -71,7 +71,7 @@ class Player:
             while key not in self.model.experiments:
                 self.world.create(self.worker(), key, settings, arms, self.fault())
 
-    def change(self) -> None:
+    def change(self, worker: Worker, fault: Fault) -> None:
         """Somebody changes settings or arms."""
         draw, key = self.random, self.random.choice(list(self.model.experiments))
         now = self.model.experiments[key].now
@@ -79,7 +79,7 @@ class Player:
             new = self.settings(list(now.arms))
             running = now.settings.running if draw.random() < 0.8 else not now.settings.running
             kept = replace(new, low=now.settings.low, high=now.settings.high, aggregation=now.settings.aggregation)
-            self.world.change(self.worker(), key, replace(kept, running=running), self.fault())
+            self.world.change(worker, key, replace(kept, running=running), fault)
             return
         name = draw.choice(NAMES[: len(now.arms) + 1])
         old = now.arms.get(name)
@@ -91,7 +91,7 @@ class Player:
             return
         else:
             arm = replace(old, floor=draw.choice([0.0, 0.1, 0.5, 0.7]), cap=draw.choice([1.0, 0.5, 0.2]))
-        self.world.set_arm(self.worker(), key, name, arm, self.fault())
+        self.world.set_arm(worker, key, name, arm, fault)
 
     # --- clients ---
 
@@ -141,7 +141,9 @@ class Player:
         """One thing happens."""
         self.move_clock()
         draw, world, fault = self.random.random(), self.world, self.fault()
-        if draw < 0.58:
+        if len(world.workers) > 1 and self.random.random() < 0.15:
+            self.race()
+        elif draw < 0.58:
             if world.retries and self.random.random() < 0.6:
                 world.serve(self.worker(), world.retries.pop())
             else:
@@ -149,12 +151,32 @@ class Player:
         elif draw < 0.8:
             world.work(self.worker(), fault)
         elif draw < 0.92:
-            self.change()
+            self.change(self.worker(), fault)
         elif draw < 0.95:
             ids = [*self.model.decisions][-5:]
             world.activate(self.worker(), self.random.choice([*ids, uuid(99)]), fault)
         else:
             world.restart(self.worker())
+
+    def race(self) -> None:
+        """One worker has read what it needs, and is about to write; the other one is quicker."""
+        slow, quick = self.random.sample(self.world.workers, 2)
+        world, kind = self.world, self.random.random()
+
+        def meanwhile() -> None:
+            if kind < 0.5:
+                world.work(quick)
+            elif kind < 0.8:
+                world.serve(quick, self.batch(NO_FAULT))
+            else:
+                self.change(quick, NO_FAULT)
+
+        if self.random.random() < 0.5:
+            world.work_interrupted(slow, self.random.randint(1, 3), meanwhile)
+            return
+        errands = self.batch(NO_FAULT)
+        with world.interrupted(slow, 1, meanwhile):
+            world.serve(slow, errands)
 
     def move_clock(self) -> None:
         """On as a rule; to the very end of a window, or a moment before; at times an hour off; hardly ever a day."""

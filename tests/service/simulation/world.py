@@ -73,13 +73,13 @@ class Worker:
 
 
 class World:
-    """All of it."""
+    """All of it. `alone`: with one worker; else there may be two."""
 
-    def __init__(self, seed: int, stores: Sequence[Store]) -> None:
+    def __init__(self, seed: int, stores: Sequence[Store], *, alone: bool = False) -> None:
         self.random = random.Random(seed)
         self.clock = StillClock()
         self.model = Model(self.random.choice([1, 2, 3, 1000]))
-        shared = len(stores) > 1 or self.random.random() < 0.5
+        shared = not alone and (len(stores) > 1 or self.random.random() < 0.5)
         several = stores if len(stores) > 1 else [stores[0]] * (2 if shared else 1)
         chances = [SeededChance(seed * 2 + i) for i in range(len(several))]
         self.workers = [
@@ -95,7 +95,7 @@ class World:
             worker.store._store.close()
             worker.store._store = SQLiteStore(worker.store._store.path)
         worker.start()
-        worker.known = {key: one.number for key, one in self.model.experiments.items()}
+        worker.known = self.latest()
 
     @contextmanager
     def few_at_a_time(self) -> Iterator[None]:
@@ -129,10 +129,23 @@ class World:
             worker.store.disarm()
             self.n_lost += worker.store.failed
 
+    @contextmanager
+    def interrupted(self, worker: Worker, before: int, do: Callable[[], None]) -> Iterator[None]:
+        """Somebody else does something just before this transaction of the worker's begins, after all it has read."""
+
+        def interrupt(number: int) -> None:
+            if number == before:
+                worker.store.before_begin = lambda number: None
+                do()
+
+        worker.store.before_begin = interrupt
+        yield
+        worker.store.before_begin = lambda number: None
+
     def serve(self, worker: Worker, errands: Sequence[Errand], fault: Fault = NO_FAULT) -> None:
         """A batch: decisions first, as the service does it, then rewards."""
         now = self.clock.now()
-        versions = {errand.key: self.versions(worker, errand.key) for errand in errands if isinstance(errand, Decide)}
+        known = dict(worker.known) if len(self.workers) > 1 else self.latest()
         got = self.attempt(worker, fault, lambda: worker.engine.serve(errands))
         if got is LOST:
             self.retries.append(tuple(errands))
@@ -142,7 +155,7 @@ class World:
             if isinstance(errand, Decide):
                 ask = as_ask(errand)
                 answer = self.stored_answer(ask) if got is LOST else as_got(got[place])
-                wrong = decisions.decide(self.model, ask, now, answer, versions[errand.key])
+                wrong = decisions.decide(self.model, ask, now, answer, self.versions(known, errand.key))
                 if wrong is not None:
                     raise Wrong(wrong)
         for place, errand in enumerate(errands):
@@ -153,12 +166,14 @@ class World:
                 if told != expected:
                     raise Wrong(f"{errand} was {told}; the model says {expected}")
 
-    def versions(self, worker: Worker, key: str) -> Sequence[int]:
-        """Those that a decision of this worker may be drawn from."""
-        if key not in self.model.experiments:
-            return []
-        latest = self.model.experiments[key].number
-        return range(worker.known.get(key, 1) if len(self.workers) > 1 else latest, latest + 1)
+    def latest(self) -> dict[str, int]:
+        """The present versions."""
+        return {key: one.number for key, one in self.model.experiments.items()}
+
+    def versions(self, known: dict[str, int], key: str) -> Sequence[int]:
+        """Those that a decision may be drawn from by somebody who knew these."""
+        latest = self.latest()
+        return range(known.get(key, 1), latest[key] + 1) if key in latest else []
 
     def stored_answer(self, ask: decisions.Ask) -> decisions.Answer | None:
         """What was recorded for somebody who did not get the answer."""
@@ -200,10 +215,28 @@ class World:
             if (known := book.of(number)) is None or known.version != version
         }
 
+    def steps(self, worker: Worker) -> Iterator[Gates]:
+        """A pass of this worker, as the model sees it."""
+        others = self.news(worker) if worker.store.shared else set()
+        return self.model.work(worker.gates, self.clock.now(), others)
+
+    def work_interrupted(self, worker: Worker, before: int, do: Callable[[], None]) -> None:
+        """One pass, into which somebody else breaks."""
+        steps, known = self.steps(worker), self.latest()
+        gates: list[Gates] = []
+
+        def after_some_steps() -> None:
+            gates.extend(next(steps) for _ in range(before))
+            do()
+
+        with self.interrupted(worker, before, after_some_steps):
+            got = self.attempt(worker, NO_FAULT, worker.engine.work)
+        self._check_pass(worker, got, [*gates, *steps])
+        worker.known = known
+
     def work(self, worker: Worker, fault: Fault = NO_FAULT) -> None:
         """One pass."""
-        now = self.clock.now()
-        steps = self.model.work(worker.gates, now, self.news(worker) if worker.store.shared else set())
+        steps = self.steps(worker)
         got = self.attempt(worker, fault, worker.engine.work)
         if got is LOST:
             for _ in range(worker.store.n_committed + 1):
@@ -211,11 +244,15 @@ class World:
                     raise Wrong("the pass had more transactions than the model's")
             worker.gates = Gates(worker.engine._looked, worker.engine._tidied)
             return
-        gates = list(steps)
-        if len(gates) - 1 != worker.store.n_committed:
-            raise Wrong(f"a pass at {now} had {worker.store.n_committed} transactions; the model's {len(gates) - 1}")
+        self._check_pass(worker, got, list(steps))
+
+    def _check_pass(self, worker: Worker, got: Any, gates: list[Gates]) -> None:
+        if not isinstance(got, bool) or len(gates) - 1 != worker.store.n_committed:
+            raise Wrong(
+                f"a pass gave {got} after {worker.store.n_committed} transactions; the model's {len(gates) - 1}"
+            )
         worker.gates = gates[-1]
-        worker.known = {key: one.number for key, one in self.model.experiments.items()}
+        worker.known = self.latest()
 
     def activate(self, worker: Worker, decision_id: str, fault: Fault = NO_FAULT) -> None:
         now = self.clock.now()

@@ -231,8 +231,9 @@ class SQLiteStore:
         self._let_go()
 
     def _let_go(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
+        file, self._file = self._file, None  # once: its number may be another file's by then
+        if file is not None:
+            os.close(file)
 
 
 def _make_private(path: Path) -> None:
