@@ -31,6 +31,7 @@ Target = Literal["service", "applier", "postgres"]
 
 CLIENTS = 12
 BETWEEN = (0.1, 0.9)  # seconds from being ready to the next kill
+SHORT_WINDOW = 2.0  # seconds: a little more than the windows of `mean` and `brief`
 SETTLED, BROKEN_SETTLED = 30.0, 5.0  # seconds to apply what waits, once the clients have ended
 
 WAITING = "SELECT COUNT(*) FROM inbox"
@@ -141,7 +142,8 @@ class _Campaign:
         return struck.wait()
 
     def _settle(self, memory: Memory) -> None:
-        """Wait until all that was told is applied and all windows that ended are closed."""
+        """Wait until all that was told is applied and all windows that ended are closed, those of the last too."""
+        time.sleep(SHORT_WINDOW)
         end = time.monotonic() + (BROKEN_SETTLED if self._plan.broken else SETTLED)
         with _opened(self._where, beside=True) as store:
             while time.monotonic() < end:
