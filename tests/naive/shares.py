@@ -30,7 +30,7 @@ def with_caps(shares: Sequence[float], caps: Sequence[float]) -> list[float]:
         others = math.fsum(cap for share, cap in zip(shares, caps, strict=True) if share == 0.0)
         return [cap if share > 0.0 else (1.0 - most) * cap / others for share, cap in zip(shares, caps, strict=True)]
     low, high = -1100.0, 1100.0  # of log2 of the multiple
-    for _ in range(200):
+    for _ in range(80):  # halves of 2200 until nothing is left of a float
         middle = (low + high) / 2.0
         if math.fsum(times(share, middle, cap) for share, cap in zip(shares, caps, strict=True)) < 1.0:
             low = middle

@@ -29,12 +29,12 @@ def leave(code: str) -> BaseException:
 def play(path: Path, statement: int | None, kill: bool) -> int:
     """Do the script until this statement, of all; how many there were."""
     world = World(1, [open_store(str(path))], alone=True)
-    store, count = world.workers[0].store, 0
+    count = 0
     try:
-        for do in SCRIPT:
-            fault = StatementFault(None if statement is None else statement - count, kill)
-            do(world, fault)  # type: ignore[arg-type]
-            count += store.count
+        with world.few_at_a_time():
+            for do in SCRIPT:
+                do(world, StatementFault(None if statement is None else statement - count, kill))  # type: ignore[arg-type]
+                count += world.workers[0].store.count
     finally:
         world.store.close()
     return count
@@ -50,7 +50,7 @@ class StatementFault:
         self.trouble = leave if kill else Stop
 
 
-class Stop(Exception):
+class Stop(BaseException):
     """Ends the script, through everything that rolls back."""
 
 

@@ -23,6 +23,10 @@ def ask(key: str, idempotency_key: str | None = None, number: int | None = None,
     return Decide(key, words.Ask(decision_id=decision_id, **more), idempotency_key)  # type: ignore[arg-type]
 
 
+def keep(idempotency_key: str | None, number: int, *arms: str) -> Decide:
+    return ask("x", idempotency_key, number, unit_id="u", sticky=True, allowed_arms=list(arms))
+
+
 def told(number: int, value: float, reward_id: str | None = None) -> Tell:
     return Tell(uuid(number), words.Reward(value=value, reward_id=reward_id))
 
@@ -79,7 +83,7 @@ def look(world: World, fault: Fault) -> None:
 SCRIPT: list[Step] = [
     create("x", FIRST, "abc", 0.1),
     create("y", SUM, "ab", 0.0),
-    serve(ask("x", "k1", 1), ask("x", "k2", 2, unit_id="u", sticky=True), ask("x", None, 3, deferred=True)),
+    serve(ask("x", "k1", 1), keep("k2", 2, "a", "b"), ask("x", None, 3, deferred=True)),
     serve(ask("y", None, 4), ask("y", "k1", 5), ask("x", None, 6, allowed_arms=["a", "b"])),
     serve(told(1, 1.0), told(1, 1.0), told(4, 0.5, "p"), told(7, 0.5, "p"), told(8, 0.5), told(9, 9.0)),
     serve(told(1, 0.0), told(4, 0.25, "q"), told(5, 0.75, "p"), told(5, 0.75, "q"), told(7, 0.25, "q"), told(8, 0.25)),
@@ -88,8 +92,8 @@ SCRIPT: list[Step] = [
     work(1.0),
     set_arm("x", "d", Arm("active")),
     set_arm("x", "b", Arm("paused")),
-    serve(ask("x", "k1", 1), ask("x", None, 10, unit_id="u", sticky=True, allowed_arms=["c", "d"]), ask("x", "k3", 11)),
-    serve(ask("x", None, 12, unit_id="u", sticky=True), ask("y", "k2", 13), told(10, 1.0), told(99, 1.0)),
+    serve(ask("x", "k1", 1), keep(None, 10, "c", "d"), ask("x", "k3", 11)),
+    serve(keep(None, 12, "a", "b", "c", "d"), ask("y", "k2", 13), told(10, 1.0), told(99, 1.0)),
     activate(3),
     change("x", replace(FIRST, default=0.5, holdout=0.2)),
     work(1.0),

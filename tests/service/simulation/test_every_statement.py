@@ -107,10 +107,12 @@ def test_the_script_uses_every_statement_there_is(statements: list[list[str]]) -
     } <= verbs
 
 
-def test_the_process_really_ends(tmp_path: Path) -> None:
-    """Killed at every 40th statement, by os._exit in a process of its own: it leaves what a crash in here leaves."""
-    command = [sys.executable, "-m", "tests.service.simulation.killed", str(tmp_path), "40"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
+def test_the_process_really_ends() -> None:
+    """Killed at every 30th statement, by os._exit in a process of its own: it leaves what a crash in here leaves."""
+    with quick_folder() as folder:
+        command = [sys.executable, "-m", "tests.service.simulation.killed", str(folder), "30"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    assert report["killed"] == report["same"] >= 10
+    assert report["statements"] > 300
+    assert report["killed"] == report["same"] == len(range(0, report["statements"], 30))
