@@ -311,8 +311,8 @@ def test_no_two_seeds_of_a_race_are_the_same_game() -> None:
 
 @each([(name, make) for name, make in EVERYONE if not name.startswith("ad-switch")])  # which plays untold arms in turn
 def test_without_a_seed_two_learners_are_two_streams(make: Maker) -> None:
-    """Untold asks over 9 arms: that 20 of them agree by chance has probability 9^-20."""
+    """Untold asks over 9 arms. Even where one arm has 94 % (Turncoat's first), all 300 agree with chance < 1e-15."""
     one, other = make(9, 1000), make(9, 1000)
-    assert [one.ask().index for _ in range(20)] != [other.ask().index for _ in range(20)]
+    assert [one.ask().index for _ in range(300)] != [other.ask().index for _ in range(300)]
     same, again = make(9, 1000, seed=1), make(9, 1000, seed=1)
-    assert [same.ask().index for _ in range(20)] == [again.ask().index for _ in range(20)]
+    assert [same.ask().index for _ in range(300)] == [again.ask().index for _ in range(300)]
