@@ -61,9 +61,10 @@ def test_the_learner_never_hears_of_them(labs: Lab) -> None:
     """The same learning decisions, with and without the other streams between them: the same bytes."""
     opened(labs)
     labs.open("alone", arms=["a", "b", "c"], seed=7)
-    same = labs.rows("SELECT first_state FROM learner ORDER BY experiment")
+    same = labs.rows("SELECT first_state, checksum FROM learner ORDER BY experiment")
     with labs.store.transaction() as session:  # the token is the one thing that differs between them
-        session.run("UPDATE learner SET state = :s, first_state = :s WHERE experiment = 2", s=bytes(same[0][0]))
+        session.run("UPDATE learner SET state = :s, first_state = :s, checksum = :sum WHERE experiment = 2",
+                    s=bytes(same[0][0]), sum=same[0][1])  # fmt: skip
     labs.restart()
     learned = 0
     for i in range(150):
