@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The first example of a law may wait for a compiler, so examples have no deadline; pytest's timeout stands guard.
-settings.register_profile("turncoat", deadline=None, derandomize=True, print_blob=True)
+# The first example of a law may wait for a compiler, or for garbage to be collected, so examples have no deadline and
+# may be slow to make; pytest's timeout stands guard.
+settings.register_profile(
+    "turncoat", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("turncoat")
 
 # Twelve thousand tests, and the compiler's notes of every kernel, stay till the end. Looking through all of them for
