@@ -32,7 +32,7 @@ class Axis:
 
 def value_axis(low: float, high: float, most: int = 5) -> Axis:
     """Round values around low … high, at most so many."""
-    if not high - low > 1e-7 * max(abs(low), abs(high)):  # flat, to the eye and to the digits of a label
+    if not high - low > max(1e-7 * max(abs(low), abs(high)), 1e-30):  # flat, to the eye and to the digits of a label
         low, high = low - 0.5, high + 0.5
     rough = (high - low) / (most - 1)
     power = 10.0 ** math.floor(math.log10(rough))
