@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -33,7 +34,9 @@ def app(settings: Settings) -> ASGIApp:
         check_bind(settings, store)
         warm_up()
         office = Office(Engine(store), store, settings)
-        return make_app(office, _pages(office))
+        made = make_app(office, _pages(office))
+        gc.freeze()
+        return made
     except BaseException:
         store.close()
         raise

@@ -26,6 +26,7 @@ from turncoat.service.store.interface import Raced, StoreDown, StoreError
 from turncoat.service.store.postgres_address import Address
 
 ALWAYS = {
+    "jit": "off",  # nothing here runs long enough to be worth compiling
     "synchronous_commit": "on",
     "statement_timeout": "30s",
     "lock_timeout": "10s",
