@@ -19,7 +19,7 @@ from turncoat.service.book import Book, checksum, read_present, written
 from turncoat.service.buckets import KEYS, SUMS, Closed, bucket_rows
 from turncoat.service.clock import Clock
 from turncoat.service.snapshot import Learner, Snapshot, served_by, to_json
-from turncoat.service.store.interface import Raced, Row, Session, Store
+from turncoat.service.store.interface import Later, Raced, Row, Session, Store
 from turncoat.service.tables import INBOX, REFUSED
 from turncoat.service.telling import HOLD
 
@@ -41,7 +41,7 @@ PARTS = "SELECT decision_id, value FROM part WHERE decision_id IN :ids ORDER BY 
 TAKEN = "DELETE FROM inbox WHERE decision_id IN :ids"
 CLOSING = ("id", "outcome", "reward", "rewarded_at", "observed_at", "applied_version", "applied_position")
 VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum")
-ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old"
+ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old RETURNING id"
 TRIED = "UPDATE arm SET tried = 1 WHERE experiment = :experiment AND arm IN :arms"
 KEEP = "UPDATE learner SET version = :version, state = :state, checksum = :checksum WHERE experiment = :id"
 
@@ -81,18 +81,26 @@ def apply(store: Store, book: Book, clock: Clock, snapshot: Snapshot) -> int:
     """One pass over one experiment; how many rewards it took out of the inbox (MOST: there may be more)."""
     try:
         with store.transaction() as session:
+            now = clock.now()
             version = session.lock_experiment(snapshot.id)
-            if version is None:
+            looking = _look(session, snapshot.id, now)
+            found = version()
+            if found is None:
                 return 0
-            if version != snapshot.version:
+            if found != snapshot.version:
                 snapshot = read_present(session, snapshot.key)
-            passing = _Pass(session, book, snapshot, clock.now(), shared=store.shared)
-            taken, after, learner = passing.run()
+            taken, after, learner = _Pass(session, book, snapshot, now, shared=store.shared).run(*looking)
     except BaseException:
         book.doubt(snapshot.id)
         raise
     book.publish(after, learner)
     return taken
+
+
+def _look(session: Session, experiment: int, now: float) -> tuple[Later[list[Row]], Later[list[Row]]]:
+    """The decisions that are due, and the rewards that wait."""
+    due = session.send(DUE, experiment=experiment, now=now, limit=MOST)
+    return due, session.send(PENDING, experiment=experiment, limit=MOST)
 
 
 class _Pass:
@@ -105,11 +113,13 @@ class _Pass:
         self._refused: list[Row] = []
         self._closed: list[Closed] = []
 
-    def run(self) -> tuple[int, Snapshot, Learner | None]:
+    def run(self, due: Later[list[Row]], pending: Later[list[Row]]) -> tuple[int, Snapshot, Learner | None]:
         """How many were taken, the snapshot to publish, and its learner if it was needed."""
-        self._end_windows()
-        rows = self._session.rows(PENDING, experiment=self._before.id, limit=MOST)
-        waiting = [Waiting(*row) for row in rows]
+        ids = [row[0] for row in due()]
+        if ids:
+            self._end_windows(ids)
+            _, pending = _look(self._session, self._before.id, self._now)
+        waiting = [Waiting(*row) for row in pending()]
         if not waiting:
             return 0, self._before, None
         good = [one for one in waiting if self._is_good(one)]
@@ -118,14 +128,11 @@ class _Pass:
         if self._refused:
             self._session.insert("refused", REFUSED, self._refused)
         after = self._close(learner, good, n_learned) if good else self._before
-        self._session.run(TAKEN, ids=[one.decision_id for one in waiting])
+        self._session.send(TAKEN, ids=[one.decision_id for one in waiting])
         return len(waiting), after, learner
 
-    def _end_windows(self) -> None:
+    def _end_windows(self, ids: Sequence[str]) -> None:
         """What is due joins the inbox, unless a real reward is there first."""
-        ids = [row[0] for row in self._session.rows(DUE, experiment=self._before.id, now=self._now, limit=MOST)]
-        if not ids:
-            return
         collected = self._collected(ids) if self._rule.aggregation != "first" else {}
         default = self._before.config.default_reward
         rows: list[Row] = [
@@ -194,7 +201,7 @@ class _Pass:
         new = {row.arm for row in self._before.arms if row.arm in taught and not row.tried}
         if not new:
             return self._before
-        self._session.run(TRIED, experiment=self._before.id, arms=sorted(new))
+        self._session.send(TRIED, experiment=self._before.id, arms=sorted(new))
         arms = tuple(row._replace(tried=True) if row.arm in new else row for row in self._before.arms)
         return replace(self._before, arms=arms)
 
@@ -217,14 +224,15 @@ def advance(
     revision = snapshot.revision + (kind != "rewards")
     learned = n_learned > 0 or kind in ("opened", "arm_added", "arm_changed")
     served = served_by(learner, snapshot.active()) if learned or kind != "rewards" else snapshot.probabilities
-    if session.run(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision) != 1:
-        raise Raced("somebody else has written this version")  # the fence: nobody writes over a newer state
+    advanced = session.send(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision)
     digest = snapshot.checksum
     if learned:
         state = written(learner)
         digest = checksum(state)
-        session.run(KEEP, id=snapshot.id, version=version, state=state, checksum=digest)
+        session.send(KEEP, id=snapshot.id, version=version, state=state, checksum=digest)
     session.insert("version", VERSION, [(snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest)])
+    if not advanced():
+        raise Raced("somebody else has written this version")  # the fence: nobody writes over a newer state
     return replace(
         snapshot,
         version=version,

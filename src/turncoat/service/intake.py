@@ -164,10 +164,10 @@ class _Recording:
 
     def _write(self) -> None:
         """Keys first, and in order, so that no two processes wait for each other."""
-        self._new("idempotency", ("experiment", "key", "body_hash", "answer", "expires_at"), sorted(self._keys), 2)
-        self._new("sticky", ("experiment", "unit", "decision_id", "answer"), sorted(self._sticky), 2)
-        self._new("decision", COLUMNS, sorted(self._decisions), 1)
+        self._add("idempotency", ("experiment", "key", "body_hash", "answer", "expires_at"), self._keys)
+        self._add("sticky", ("experiment", "unit", "decision_id", "answer"), self._sticky)
+        self._add("decision", COLUMNS, self._decisions)
 
-    def _new(self, table: str, columns: Sequence[str], rows: Sequence[Row], key: int) -> None:
-        if rows and len(self._session.insert_new(table, columns, rows, key=key)) < len(rows):
-            raise Raced(f"somebody else has just written to {table}")
+    def _add(self, table: str, columns: Sequence[str], rows: list[Row]) -> None:
+        if rows:
+            self._session.insert(table, columns, sorted(rows))

@@ -174,7 +174,7 @@ def _changing(
             with store.transaction() as session:
                 session.lock_everything()
                 number = read_present(session, key).id
-                session.lock_experiment(number, wait=True)
+                session.lock_experiment(number, wait=True)()
                 after, learner = in_one(session, read_present(session, key))
         except BaseException as problem:
             if number is not None:

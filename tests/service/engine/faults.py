@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from turncoat.service.store.interface import Row, Session, Store, StoreDown
+from turncoat.service.store.interface import Later, Row, Session, Store, StoreDown
 
 Trouble = Callable[[str], BaseException]
 
@@ -80,6 +80,7 @@ class FaultyStore:
         lost = False
         with self._store.transaction() as session:
             yield FaultySession(self, session)
+            session.rows("SELECT 1")  # all that was sent has been done by then
             failing = self.step("COMMIT")
             if failing and not self._after:
                 raise self._trouble(f"statement {self.count}, before its commit")
@@ -114,6 +115,10 @@ class FaultySession:
     def __init__(self, faults: FaultyStore, session: Session) -> None:
         self._faults, self._session = faults, session
 
+    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
+        self._faults.check(sql)
+        return self._session.send(sql, **values)
+
     def rows(self, sql: str, **values: Any) -> list[Row]:
         self._faults.check(sql)
         return self._session.rows(sql, **values)
@@ -138,7 +143,7 @@ class FaultySession:
         self._faults.check(f"add_up {table}")
         self._session.add_up(table, keys, sums, rows)
 
-    def lock_experiment(self, experiment: int, *, wait: bool = False) -> int | None:
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> Later[int | None]:
         self._faults.check("lock_experiment")
         return self._session.lock_experiment(experiment, wait=wait)
 

@@ -81,12 +81,12 @@ def test_who_waited_for_one_that_failed_gets_it(
 def test_an_experiment_that_somebody_has_is_passed_over(two: tuple[PostgresStore, PostgresStore]) -> None:
     one, other = two
     with one.transaction() as mine:
-        assert mine.lock_experiment(1) == 5
+        assert mine.lock_experiment(1)() == 5
         with other.transaction() as theirs:
-            assert theirs.lock_experiment(1) is None
-            assert theirs.lock_experiment(2) == 5
+            assert theirs.lock_experiment(1)() is None
+            assert theirs.lock_experiment(2)() == 5
     with other.transaction() as theirs:
-        assert theirs.lock_experiment(1) == 5
+        assert theirs.lock_experiment(1)() == 5
 
 
 def test_who_can_wait_gets_it_as_it_is_afterwards(
@@ -96,10 +96,10 @@ def test_who_can_wait_gets_it_as_it_is_afterwards(
 
     def wait() -> int | None:
         with other.transaction() as session:
-            return session.lock_experiment(1, wait=True)
+            return session.lock_experiment(1, wait=True)()
 
     with one.transaction() as session:
-        session.lock_experiment(1)
+        session.lock_experiment(1)()
         session.run("UPDATE experiment SET version = 6 WHERE id = 1")
         later = aside.submit(wait)
         assert waits(later, postgres_store_url)

@@ -204,9 +204,9 @@ def test_an_experiment_is_locked_by_its_number(store: Store) -> None:
     with store.transaction() as session:
         session.insert("experiment", columns, [(1, "a", 0.0, "{}", "running", 0, 17, 1, "", "")])
     with store.transaction() as session:
-        assert session.lock_experiment(1) == 17
-        assert session.lock_experiment(1, wait=True) == 17
-        assert session.lock_experiment(2) is None
+        assert session.lock_experiment(1)() == 17
+        assert session.lock_experiment(1, wait=True)() == 17
+        assert session.lock_experiment(2)() is None
         session.lock_everything()
         session.lock_everything()
 

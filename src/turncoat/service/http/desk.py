@@ -21,7 +21,7 @@ from turncoat.service.store import StoreDown
 T = TypeVar("T")
 
 BATCH = 512  # errands in one transaction
-SOON, LATER, TROUBLE = 0.025, 0.1, 0.5  # seconds to the next look at rewards: some wait; none may; store down
+SOON, LATER, TROUBLE = 0.05, 0.1, 0.5  # seconds to the next look at rewards: some wait; none may; store down
 
 log = logging.getLogger("turncoat.desk")
 

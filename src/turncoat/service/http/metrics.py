@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -76,6 +76,9 @@ class Metrics:
     """All of them, in a registry of their own."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
+        if SHARED in os.environ:
+            me = os.getpid()  # once: by itself it asks the system whenever it counts
+            values.ValueClass = values.MultiProcessValue(lambda: me)
         self._registry = CollectorRegistry()
         self._present = _Present(store, clock)
         self._recent = {"decide": Recent(), "reward": Recent()}

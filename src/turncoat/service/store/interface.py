@@ -7,14 +7,17 @@ bit for bit, but for the sign of -0.0, which SQLite drops.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from turncoat.errors import TurncoatError
 
+T = TypeVar("T")
+
 Row = tuple[Any, ...]
+Later: TypeAlias = Callable[[], T]  # an answer under way, to be called for when it is needed
 
 
 class StoreError(TurncoatError, RuntimeError):
@@ -32,14 +35,17 @@ class Raced(StoreError):
 class Session(Protocol):
     """A transaction."""
 
+    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
+        """A statement; what it finds, later. Whoever has something else to send meanwhile saves a trip."""
+
     def rows(self, sql: str, **values: Any) -> list[Row]:
-        """What a query finds."""
+        """What a query finds, now."""
 
     def run(self, sql: str, **values: Any) -> int:
         """Do it; how many rows it touched."""
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Add rows that are new for sure."""
+        """Add rows. If one is there already, somebody else was faster: Raced, when next something is read, or at the end."""
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row], *, key: int) -> set[Row]:
         """Add those whose first `key` columns are not there yet, and say which those were (by these columns).
@@ -53,7 +59,7 @@ class Session(Protocol):
     def add_up(self, table: str, keys: Sequence[str], sums: Sequence[str], rows: Sequence[Row]) -> None:
         """Add to the sums of the row with these keys; where there is none, it is made. No two rows have the same."""
 
-    def lock_experiment(self, experiment: int, *, wait: bool = False) -> int | None:
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> Later[int | None]:
         """Keep everyone else from changing it until the transaction ends; its version. None: somebody has it now."""
 
     def lock_everything(self) -> None:

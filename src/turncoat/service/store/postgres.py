@@ -17,10 +17,10 @@ from typing import Any
 
 import psycopg
 
-from turncoat.service.store.interface import Row, StoreError
+from turncoat.service.store.interface import Later, Row, StoreError
 from turncoat.service.store.migrate import migrate
 from turncoat.service.store.postgres_address import Address
-from turncoat.service.store.postgres_link import READING, WRITING, Link, plainly
+from turncoat.service.store.postgres_link import READING, WRITING, Answer, Link, plainly
 from turncoat.service.store.recordset import Recordset
 
 WORDS = {
@@ -43,7 +43,7 @@ TYPES = """
     WHERE table_schema = current_schema() AND table_name = :table
 """
 LOCKED = "SELECT version FROM experiment WHERE id = :id FOR UPDATE"
-PLACES = re.compile(r"%|\bIN :(\w+)|(?<!:):(\w+)")
+PLACES = re.compile(r"\bIN :(\w+)|(?<!:):(\w+)")
 
 Recordsets = dict[tuple[str, tuple[str, ...]], Recordset]
 
@@ -52,48 +52,54 @@ class PostgresSession:
     """A transaction on one connection."""
 
     def __init__(self, link: Link, recordsets: Recordsets) -> None:
-        self._cursor = link.connection.cursor(binary=True)
+        self._link = link
         self._recordsets = recordsets
+
+    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
+        """A statement, of which somebody may want to know later what it found."""
+        answer = self._send(sql, values)
+        return lambda: self._link.rows(answer)
 
     def rows(self, sql: str, **values: Any) -> list[Row]:
         """What a query finds."""
-        return self._execute(*_bound(sql, values)).fetchall()
+        return self._link.rows(self._send(sql, values))
 
     def run(self, sql: str, **values: Any) -> int:
         """Do it; how many rows it touched."""
-        return self._execute(*_bound(sql, values)).rowcount
+        return self._link.count(self._send(sql, values))
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Add rows that are new for sure."""
+        """Add rows."""
         some = self._recordset(table, columns)
-        self._execute(some.insert(), {"rows": some.written(rows)})
+        self._link.send(some.insert(), [some.written(rows)])
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row], *, key: int) -> set[Row]:
         """Add those that are not there yet, and say which."""
         some = self._recordset(table, columns)
-        return set(self._execute(some.insert_new(key), {"rows": some.written(rows)}).fetchall())
+        return set(self._link.rows(self._link.send(some.insert_new(key), [some.written(rows)])))
 
     def update(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Set the other columns of the rows whose first column is the first value."""
         some = self._recordset(table, columns)
-        self._execute(some.update(), {"rows": some.written(rows)})
+        self._link.send(some.update(), [some.written(rows)])
 
     def add_up(self, table: str, keys: Sequence[str], sums: Sequence[str], rows: Sequence[Row]) -> None:
         """Add to the sums of the row with these keys."""
         some = self._recordset(table, (*keys, *sums))
-        self._execute(some.add_up(len(keys)), {"rows": some.written(rows)})
+        self._link.send(some.add_up(len(keys)), [some.written(rows)])
 
-    def lock_experiment(self, experiment: int, *, wait: bool = False) -> int | None:
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> Later[int | None]:
         """Its row, until the transaction ends or the connection does."""
-        found = self.rows(LOCKED if wait else LOCKED + " SKIP LOCKED", id=experiment)
-        return int(found[0][0]) if found else None
+        found = self.send(LOCKED if wait else LOCKED + " SKIP LOCKED", id=experiment)
+        return lambda: next((version for (version,) in found()), None)
 
     def lock_everything(self) -> None:
         """One lock for all who change settings."""
         self.rows("SELECT pg_advisory_xact_lock(:name)", name=ALONE)
 
-    def _execute(self, sql: str, values: Mapping[str, Any]) -> psycopg.Cursor[Row]:
-        return self._cursor.execute(sql, values, prepare=True)
+    def _send(self, sql: str, values: dict[str, Any]) -> Answer:
+        text, names = _spoken(sql)
+        return self._link.send(text, [_bound(values[name], is_list) for name, is_list in names.items()])
 
     def _recordset(self, table: str, columns: Sequence[str]) -> Recordset:
         wanted = table, tuple(columns)
@@ -134,8 +140,9 @@ class PostgresStore:
         with self._writing, plainly():
             if self._writer is not None and self._writer.is_open():
                 raise StoreError("a transaction is open already; there is one at a time")
-            self._writer = self._begun(self._writer, WRITING, WRITE)
+            self._writer = self._there(self._writer, WRITING)
             with _leaving(self._writer):
+                self._writer.begin(WRITE)
                 yield PostgresSession(self._writer, self._recordsets)
                 self._writer.commit()
 
@@ -143,6 +150,7 @@ class PostgresStore:
     def reading(self) -> Iterator[PostgresSession]:
         """Look, without holding up who writes."""
         with plainly(), self._reader() as link, _leaving(link):
+            link.begin(LOOK)
             yield PostgresSession(link, self._recordsets)
             link.commit()
 
@@ -151,23 +159,21 @@ class PostgresStore:
         """A connection of those that read, to be given back."""
         with self._lock:
             kept = self._readers.pop() if self._readers else None
-        link = self._begun(kept, READING, LOOK)
+        link = self._there(kept, READING)
         try:
             yield link
         finally:
             self._keep(link)
 
-    def _begun(self, link: Link | None, settings: Mapping[str, str], how: str) -> Link:
-        """The connection, or a new one in its place if it was lost, with a transaction begun."""
-        if link is not None and not link.connection.closed:
-            try:
-                link.order(how)
-                return link
-            except psycopg.OperationalError:  # nothing was done yet: a new connection will do as well
-                link.connection.close()
+    def _there(self, link: Link | None, settings: Mapping[str, str]) -> Link:
+        """The connection, or a new one in its place if it was lost."""
+        if link is not None and not link.is_lost():
+            return link
+        if link is not None:
+            link.connection.close()
         if self._is_closed:
             raise StoreError("the store was closed")
-        return Link(self._address, settings, how)
+        return Link(self._address, settings)
 
     def _keep(self, link: Link) -> None:
         """For the next who reads."""
@@ -183,7 +189,6 @@ class PostgresStore:
         PostgreSQL does so by itself, once a minute at best: then it had to pass by 300,000 at 5,000 a second.
         """
         with plainly(), self._reader() as link, _leaving(link):
-            link.commit()
             link.order(f"SET statement_timeout = '{TIDYING}'")
             with suppress(psycopg.errors.QueryCanceled):
                 link.order("VACUUM (SKIP_LOCKED, TRUNCATE off) inbox")
@@ -217,23 +222,23 @@ def _leaving(link: Link) -> Iterator[None]:
         raise
 
 
-def _bound(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    text, lists = _spoken(sql)
-    for name, value in values.items():
-        if name in lists:
-            values[name] = list(value)
-        elif isinstance(value, str) and "\0" in value:
-            values[name] = None  # no text in PostgreSQL has a NUL in it, so none equals this one
-    return text, values
+def _bound(value: Any, is_list: bool) -> Any:
+    if is_list:
+        return list(value)
+    if isinstance(value, str) and "\0" in value:
+        return None  # no text in PostgreSQL has a NUL in it, so none equals this one
+    return value
 
 
 @cache
-def _spoken(sql: str) -> tuple[str, tuple[str, ...]]:
-    """A statement as psycopg wants it, and which of its values are lists."""
+def _spoken(sql: str) -> tuple[str, dict[str, bool]]:
+    """A statement as PostgreSQL wants it, and the names of its values in their order: is it a list?"""
+    names: dict[str, bool] = {}
 
     def place(found: re.Match[str]) -> str:
-        if found[0] == "%":
-            return "%%"
-        return f"= ANY(%({found[1]})s)" if found[1] else f"%({found[2]})s"
+        name, is_list = found[1] or found[2], bool(found[1])
+        names.setdefault(name, is_list)
+        number = f"${list(names).index(name) + 1}"
+        return f"= ANY({number})" if is_list else number
 
-    return PLACES.sub(place, sql), tuple(found[1] for found in PLACES.finditer(sql) if found[1])
+    return PLACES.sub(place, sql), names

@@ -23,7 +23,7 @@ class Recordset:
             f"c{i} {'text' if is_bytes else types[column]}"
             for i, (column, is_bytes) in enumerate(zip(columns, in_bytes, strict=True))
         ]
-        self._source = f"json_to_recordset(%(rows)s::json) AS r({', '.join(fields)})"
+        self._source = f"json_to_recordset($1::json) AS r({', '.join(fields)})"
         self._values = [f"decode(r.c{i}, 'base64')" if is_bytes else f"r.c{i}" for i, is_bytes in enumerate(in_bytes)]
 
     def written(self, rows: Sequence[Row]) -> str:

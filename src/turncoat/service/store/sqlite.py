@@ -8,7 +8,6 @@ same file is refused at once: several writers starve one another for seconds, an
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import sqlite3
@@ -19,7 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from turncoat.service.store.interface import Row, StoreDown, StoreError
+import msgspec
+
+from turncoat.service.store.interface import Later, Raced, Row, StoreDown, StoreError
 from turncoat.service.store.migrate import migrate
 
 WORDS = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
@@ -35,6 +36,11 @@ class SQLiteSession:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
+    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
+        """Done at once: nothing travels here."""
+        found = self.rows(sql, **values)
+        return lambda: found
+
     def rows(self, sql: str, **values: Any) -> list[Row]:
         """What a query finds."""
         return self._connection.execute(*_bound(sql, values)).fetchall()
@@ -44,7 +50,7 @@ class SQLiteSession:
         return self._connection.execute(*_bound(sql, values)).rowcount
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Add rows that are new for sure."""
+        """Add rows."""
         self._connection.executemany(_insert(table, tuple(columns)), rows)
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row], *, key: int) -> set[Row]:
@@ -64,10 +70,10 @@ class SQLiteSession:
         sql = f"{_insert(table, (*keys, *sums))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {adding}"
         self._connection.executemany(sql, rows)
 
-    def lock_experiment(self, experiment: int, *, wait: bool = False) -> int | None:
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> Later[int | None]:
         """Nobody else writes here at all."""
         found = self.rows("SELECT version FROM experiment WHERE id = :id", id=experiment)
-        return int(found[0][0]) if found else None
+        return lambda: next((version for (version,) in found), None)
 
     def lock_everything(self) -> None:
         """Nobody else writes here at all."""
@@ -246,6 +252,9 @@ def _plainly(where: str = "SQLite") -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
         yield
+    except sqlite3.IntegrityError as problem:
+        taken = problem.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+        raise (Raced if taken else StoreError)(f"{where}: {problem}") from problem
     except sqlite3.OperationalError as problem:
         raise StoreDown(f"{where}: {problem}") from problem
     except sqlite3.DatabaseError as problem:
@@ -255,7 +264,7 @@ def _plainly(where: str = "SQLite") -> Iterator[None]:
 def _bound(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     text, lists = _prepared(sql)
     for name in lists:
-        values[name] = json.dumps(list(values[name]))
+        values[name] = msgspec.json.encode(list(values[name])).decode()
     return text, values
 
 
