@@ -28,7 +28,7 @@ MOST = 1000  # decisions closed in a pass
 DUE = """
     SELECT d.id FROM decision d
     WHERE d.experiment = :experiment AND d.applied_version IS NULL AND d.expires_at <= :now
-      AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.decision_id = d.id)
+      AND (SELECT 1 FROM inbox i WHERE i.decision_id = d.id) IS NULL
     ORDER BY d.expires_at, d.id LIMIT :limit
 """
 PENDING = """

@@ -27,9 +27,12 @@ from turncoat.service.tables import INBOX, PART, REFUSED
 MOST_PARTS = 1000  # rewards that one decision collects: each further one reads all of them
 MOST_EARLY = 100_000  # decisions that rewards wait for
 
+# The inbox is looked into decision by decision: PostgreSQL takes it for all but empty, and would join all of it.
 KNOWN = """
-    SELECT d.id, d.experiment, d.expires_at, d.outcome, d.reward, i.value, i.source
-    FROM decision d LEFT JOIN inbox i ON i.decision_id = d.id WHERE d.id IN :ids
+    SELECT d.id, d.experiment, d.expires_at, d.outcome, d.reward,
+           (SELECT i.value FROM inbox i WHERE i.decision_id = d.id),
+           (SELECT i.source FROM inbox i WHERE i.decision_id = d.id)
+    FROM decision d WHERE d.id IN :ids
 """
 EARLY = "SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE experiment IS NULL LIMIT :limit) AS early"
 PARTS = "SELECT decision_id, reward_id, value FROM part WHERE decision_id IN :ids"

@@ -75,6 +75,11 @@ def test_what_a_batch_reads_does_not_grow_with_the_log(postgres: PostgresStore) 
         with emptied(postgres) as session:
             statements(session)
     with postgres.transaction() as session:
+        session.insert("inbox", tables.INBOX, [(f"f{i:06}", 1, 1.0, 1.0, None, "real") for i in range(N)])
+    with postgres.transaction() as session:
+        session.run("DELETE FROM inbox")
+    postgres.tidy()  # from now on PostgreSQL believes that there is next to nothing in it
+    with postgres.transaction() as session:
         session.insert("decision", COLUMNS, [decision(i) for i in range(N)])
         closed = [(f"d{i:06}", "rewarded", 1.0, 1.0, None, 1, i) for i in range(0, N, 2)]
         session.update("decision", applier.CLOSING, closed)

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 import msgspec
 import uvicorn
+from uvicorn.supervisors.multiprocess import Multiprocess
 
 from turncoat.errors import OptionError
 from turncoat.service.http import journal, limits
@@ -52,7 +53,24 @@ def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: No
         os.environ[SHARED] = folder
         os.environ[ENVIRONMENT] = msgspec.json.encode(settings).decode()
         ready(address(settings))
-        uvicorn.run(WORKER, factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
+        config = uvicorn.Config(WORKER, factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
+        Multiprocess(config, [_Place(settings.host, settings.port)]).run()
+
+
+class _Place(socket.socket):
+    """A place at a port. Sent to another process it arrives as a place of its own, and Linux shares connections out
+    evenly among all that listen; at one socket for all, whoever wakes first would take most of them."""
+
+    def __init__(self, host: str, port: int) -> None:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        super().__init__(family, kind, protocol)
+        self._asked = host, port
+        self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self.bind(where)
+
+    def __reduce__(self) -> tuple[type[_Place], tuple[str, int]]:
+        return _Place, self._asked
 
 
 class _Announced(uvicorn.Server):
