@@ -34,7 +34,7 @@ class Job:
     ports: Sequence[int]
     seconds: float
     warm: float = 1.0  # seconds before that, which do not count
-    connections: int = 48
+    connections: int = 192
     rate: float = 0.0
     keyed: bool = False  # an Idempotency-Key with every decision
 

@@ -162,7 +162,7 @@ def throughput(without: list[Found], results: dict[str, Measured], windows: int)
         used = [statistics.median(getattr(one, who) for one in found) for who in ("service_cpu", "cpu")]
         failed = sum(one.failed for one in found)
         cells.append([name, rate(found), rate(found) / whole, *times, *used, failed])
-    note = f"best of {windows} windows; 48 connections kept alive; times in ms; cores: in use by each"
+    note = f"best of {windows} windows; 192 connections kept alive; times in ms; cores: in use by each"
     columns = [
         "as fast as it goes",
         "rounds/s",

@@ -1,9 +1,13 @@
-"""Compiles what the service runs, before it says that it is ready: the first time it takes half a minute."""
+"""Compiles what the service runs, before it says that it is ready: the first time it takes half a minute.
+
+Later starts find it on the disk. To load it takes half a second, which those who are waiting should not wait for.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +16,24 @@ from turncoat._jit import CACHE
 from turncoat.learners import Turncoat
 
 LOCK, READY = "service.lock", "service.ready"
+A_MOMENT = 0.1  # seconds
 
 log = logging.getLogger("turncoat.warm")
+
+
+def get_warm() -> None:
+    """Compile now; or load in a moment, beside everything else."""
+    if not is_compiled():
+        warm_up()
+        return
+    loading = threading.Timer(A_MOMENT, warm_up)
+    loading.name, loading.daemon = "turncoat-warm", True
+    loading.start()
+
+
+def is_compiled() -> bool:
+    """Whether all of it is on the disk."""
+    return CACHE is not None and (CACHE / READY).exists()
 
 
 def warm_up() -> float:
@@ -41,7 +61,7 @@ def _one_at_a_time() -> Iterator[None]:
 
     Once somebody has compiled all of it, nobody waits any more. (Lock and mark lie with the kernels of this version.)
     """
-    if CACHE is None or (CACHE / READY).exists():
+    if CACHE is None or is_compiled():
         yield
         return
     with (CACHE / LOCK).open("w") as file:

@@ -233,7 +233,7 @@ def test_a_store_that_stays_down_does_not_fill_the_log(
     asked: Direct, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It was said twice a second that keys could not be read, for as long as it took."""
-    monkeypatch.setattr(office, "KEYS_EVERY", 0.01)
+    monkeypatch.setattr(office, "WATCH_EVERY", 0.01)
     Flaky(asked, monkeypatch).down()
     for _ in range(80):  # one wait of the usual length, then many short ones
         time.sleep(0.01)

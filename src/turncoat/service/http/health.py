@@ -41,6 +41,7 @@ async def readyz(office: Office, call: Call) -> Health:
 
 async def get_metrics(office: Office, call: Call) -> Reply:
     """Figures for Prometheus."""
+    office.metrics.hand_over()
     text = await office.look(office.metrics.text)
     return Reply(200, text, media=b"text/plain; version=0.0.4; charset=utf-8")
 

@@ -26,7 +26,7 @@ from turncoat.service.store import Store, StoreError
 T = TypeVar("T")
 
 LOOKERS = 4  # threads
-KEYS_EVERY = 0.4  # seconds
+WATCH_EVERY = 0.4  # seconds
 
 log = logging.getLogger("turncoat.http")
 
@@ -57,7 +57,7 @@ class Office:
         """Read the keys, and start the engine's thread."""
         self.ring.refresh()
         self.desk.open()
-        self._watching = asyncio.create_task(self._watch_keys())
+        self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
         """Finish what waits, apply what can be applied, let go of the store."""
@@ -87,11 +87,12 @@ class Office:
             heads = session.rows(HEADS + " ORDER BY e.id")
             return [read_snapshot(session, head).to_experiment() for head in heads]
 
-    async def _watch_keys(self) -> None:
-        """A key that is revoked anywhere is good for nothing here a moment later."""
+    async def _watch(self) -> None:
+        """A key that is revoked anywhere is good for nothing here a moment later; and all workers count together."""
         lost = False
         while True:
-            await asyncio.sleep(KEYS_EVERY)
+            await asyncio.sleep(WATCH_EVERY)
+            self.metrics.hand_over()
             try:
                 await self.look(self.ring.refresh, at_once=True)
                 lost = False

@@ -19,7 +19,7 @@ from turncoat.service.http.office import Office
 from turncoat.service.http.server import check_bind
 from turncoat.service.http.settings import ENVIRONMENT, Settings
 from turncoat.service.store import open_store
-from turncoat.service.warm import warm_up
+from turncoat.service.warm import get_warm
 
 SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the event loop's to let it run
 
@@ -32,10 +32,10 @@ def app(settings: Settings) -> ASGIApp:
     store = open_store(settings.database)
     try:
         check_bind(settings, store)
-        warm_up()
         office = Office(Engine(store), store, settings)
         made = make_app(office, _pages(office))
-        gc.freeze()
+        get_warm()
+        gc.freeze()  # what is here stays: to look through it for garbage took a tenth of a second each time
         return made
     except BaseException:
         store.close()
