@@ -14,7 +14,7 @@ from tests.chaos.wire import Line, Lost, Refused
 from turncoat.service.store import open_store
 
 LOOK = 0.01  # seconds between looks at the version
-OPENED = 0.25  # seconds from one page to the next
+OPENED = 1.0  # seconds from one page to the next
 
 VERSION = "SELECT version FROM experiment WHERE key = 'hot'"
 LEARNED = "SELECT rewarded_at, applied_version FROM decision WHERE applied_version > :first AND rewarded_at IS NOT NULL"

@@ -51,13 +51,13 @@ def _twice() -> None:
 
 def _forget() -> None:
     intake._Recording._asked_before = lambda self: {}  # type: ignore[method-assign]
-    write: Any = intake._Recording._new
+    write: Any = intake._Recording._add
 
-    def new(self: Any, table: str, *words: Any) -> None:
+    def add(self: Any, table: str, *words: Any) -> None:
         if table != "idempotency":
             write(self, table, *words)
 
-    intake._Recording._new = new  # type: ignore[assignment,method-assign]
+    intake._Recording._add = add  # type: ignore[assignment,method-assign]
 
 
 BREAKAGES: dict[str, Callable[[], None]] = {"early": _early, "cursor": _cursor, "twice": _twice, "forget": _forget}

@@ -10,7 +10,7 @@ pending_decision    no such decision yet: it waits for it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from turncoat.service import words

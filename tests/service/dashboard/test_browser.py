@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from tests.report.chromium import Chromium, find
 from tests.service.dashboard.history import History
 from turncoat.service import words
-from turncoat.service.dashboard import routes
+from turncoat.service.dashboard import here, routes
 from turncoat.service.engine import Engine
 from turncoat.service.http.app import make_app
 from turncoat.service.http.door import dashboard
@@ -61,7 +61,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def history(told: History) -> Iterator[str]:
-    with Server(Starlette(routes=routes(told.store, clock=told.clock))) as base:
+    with Server(Starlette(routes=routes(here(told.store, clock=told.clock)))) as base:
         yield base
 
 
@@ -90,7 +90,7 @@ def test_every_page_loads_fits_and_asks_nobody_else(told: History, history: str,
 
 def test_the_page_keeps_itself_up_to_date(store: Store) -> None:
     engine = Engine(store)
-    with Server(Starlette(routes=routes(store))) as base, Chromium(PATH or "") as browser:
+    with Server(Starlette(routes=routes(here(store)))) as base, Chromium(PATH or "") as browser:
         go(browser, f"{base}/")
         assert browser.evaluate("document.querySelectorAll('.welcome li').length") == 3
         engine.create(words.NewExperiment(key="live", arms=["a", "b"]))
@@ -112,7 +112,7 @@ def test_the_page_keeps_itself_up_to_date(store: Store) -> None:
 def test_what_is_open_and_read_stays_so_while_the_page_changes(store: Store) -> None:
     engine = Engine(store)
     engine.create(words.NewExperiment(key="live", arms=["a", "b"]))
-    with Server(Starlette(routes=routes(store))) as base, Chromium(PATH or "") as browser:
+    with Server(Starlette(routes=routes(here(store)))) as base, Chromium(PATH or "") as browser:
         go(browser, f"{base}/experiments/live")
         browser.evaluate("document.querySelector('#audit details').open = true")
         engine.change_arm("live", "b", words.ArmChange(state="paused"))

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 import turncoat.service.dashboard as dashboard
 from tests.service.dashboard.history import FastClock, History
 from turncoat.service import words
-from turncoat.service.dashboard import POLICY, Pages, routes
+from turncoat.service.dashboard import POLICY, Pages, here, routes
 from turncoat.service.engine import Engine
 from turncoat.service.store.interface import Session, Store, StoreDown
 
@@ -56,7 +56,7 @@ class Document(HTMLParser):
 
 def client(store: Store, history: History | None = None, prefix: str = "") -> TestClient:
     clock = history.clock if history else FastClock()
-    return TestClient(Starlette(routes=routes(store, lambda: {"lag_seconds": 0.1}, prefix, clock=clock)))
+    return TestClient(Starlette(routes=routes(here(store, prefix, clock), lambda: {"lag_seconds": 0.1}, prefix)))
 
 
 def check(page: str, root: str = "") -> Document:
@@ -132,7 +132,7 @@ def test_hostile_names_stay_text_everywhere(store: Store) -> None:
     engine.work()
     clock.at += 60.0
     engine.change_arm("evil", EVIL[1], words.ArmChange(state="paused"), actor=EVIL[1])
-    with TestClient(Starlette(routes=routes(store, clock=clock))) as browser:
+    with TestClient(Starlette(routes=routes(here(store, clock=clock)))) as browser:
         for address in (
             "/",
             "/experiments/evil",
@@ -179,7 +179,7 @@ def test_the_first_visit_teaches_three_lines_that_are_right(store: Store) -> Non
         "http://testserver/v1/experiments/greeting/decisions",
         "http://testserver/v1/decisions/DECISION_ID/reward",
     ]
-    with_keys = TestClient(Starlette(routes=routes(store, needs_key=lambda: True))).get("/").text
+    with_keys = TestClient(Starlette(routes=routes(here(store), needs_key=lambda: True))).get("/").text
     assert unescape(with_keys).count('-H "Authorization: Bearer $KEY"') == 3
 
 

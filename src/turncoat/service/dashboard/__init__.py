@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from platform import python_version
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -16,14 +15,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from turncoat._version import __version__
-from turncoat.service.clock import Clock
-from turncoat.service.dashboard.gauges import from_facts
+from turncoat.service.dashboard.making import Make, Maker, here
 from turncoat.service.dashboard.pages import Pages
 from turncoat.service.problems import NotFound
-from turncoat.service.records import read_decision
-from turncoat.service.store.interface import Store, StoreDown
-from turncoat.service.views import Views
+from turncoat.service.store.interface import StoreDown
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -38,28 +33,27 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-FACTS = "SELECT name, value FROM fact"
 FRESH = 0.9  # seconds for which a page may be shown again as it is
+KEPT = ("experiments", "experiment", "system")
 MOST_KEPT = 64  # pages
-AT_ONCE = 2  # pages made: decisions are served by the same process
+AT_ONCE = 2  # pages made
 
 Gauges = Callable[[], Mapping[str, Any]]
 
 
 def routes(
-    store: Store,
+    make: Make,
     gauges: Gauges = dict,
     prefix: str = "",
     *,
     needs_key: Callable[[], bool] = lambda: False,
-    clock: Clock | None = None,
 ) -> list[Route]:
     """All pages, for `Starlette(routes=…)`. `gauges` is what the system page shows; it is called on a worker thread.
 
-    `prefix` is what their addresses begin with. `needs_key`: whether visitors have a key. Then they can sign out, and
-    the lines that teach show one.
+    `make` has pages made: `here(store)`, or in another process. `prefix` is what their addresses
+    begin with. `needs_key`: whether visitors have a key. Then they can sign out, and the lines that teach show one.
     """
-    desk = _Dashboard(store, gauges, Pages(prefix, needs_key), Views(store, clock))
+    desk = _Dashboard(make, gauges, Pages(prefix), needs_key)
     root = prefix.rstrip("/")
     return [
         Route(f"{root}/", desk.experiments, methods=["GET"]),
@@ -70,33 +64,31 @@ def routes(
     ]
 
 
-def kind_of(store: Store) -> str:
-    """What keeps decisions."""
-    return "PostgreSQL" if store.shared else "SQLite"
-
-
 def page(html: str, status: int = 200) -> HTMLResponse:
     """HTML with the headers that every page has."""
     return HTMLResponse(html, status, {**HEADERS, "Cache-Control": "no-store"})
 
 
 class _Dashboard:
-    """Answers requests. Pages are read and rendered on worker threads."""
+    """Answers requests."""
 
-    def __init__(self, store: Store, gauges: Gauges, pages: Pages, views: Views) -> None:
-        self._store, self._gauges, self._pages, self._views = store, gauges, pages, views
+    def __init__(self, make: Make, gauges: Gauges, pages: Pages, needs_key: Callable[[], bool]) -> None:
+        self._make, self._gauges, self._pages, self._needs_key = make, gauges, pages, needs_key
         self._made: dict[Any, tuple[float, str]] = {}
         self._few = asyncio.Semaphore(AT_ONCE)
 
-    async def _show(self, make: Callable[[], str], kept_as: Any = None) -> Response:
+    async def _show(self, name: str, **words: Any) -> Response:
         """A page made a moment ago will do: many viewers cost as much as one."""
+        kept_as = (name, *words.values()) if name in KEPT else None
         try:
             html = self._kept(kept_as)
             if html is None:
                 async with self._few:
                     html = self._kept(kept_as)  # somebody else may have made it meanwhile
                     if html is None:
-                        html = await run_in_threadpool(make)
+                        if name == "system":
+                            words["gauges"] = await run_in_threadpool(self._gauges)
+                        html = await self._make(name, self._needs_key(), words)
                         self._keep(kept_as, html)
         except NotFound as problem:
             return page(self._pages.problem("Not found", problem.detail), 404)
@@ -119,50 +111,19 @@ class _Dashboard:
         """The list."""
         asked = request.query_params.get("page", "1")
         number = min(max(int(asked), 1), 1_000_000) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 1
-        base = str(request.base_url).rstrip("/")
-
-        def make() -> str:
-            lines, more = self._views.experiments(number)
-            return self._pages.experiments(lines, page=number, more=more, base=base)
-
-        return await self._show(make, ("experiments", number, base))
+        return await self._show("experiments", number=number, base=str(request.base_url).rstrip("/"))
 
     async def experiment(self, request: Request) -> Response:
         """One of them."""
-        key, base = request.path_params["key"], str(request.base_url).rstrip("/")
-
-        def make() -> str:
-            return self._pages.experiment(self._views.experiment(key), base=base)
-
-        return await self._show(make, ("experiment", key, base))
+        return await self._show("experiment", key=request.path_params["key"], base=str(request.base_url).rstrip("/"))
 
     async def decisions(self, request: Request) -> Response:
         """One decision, by `?id=`."""
-        wanted = request.query_params.get("id", "").strip().lower()[:100]
-
-        def make() -> str:
-            record = None
-            if wanted:
-                try:
-                    with self._store.reading() as session:
-                        record = read_decision(session, wanted)
-                except NotFound:
-                    pass
-            return self._pages.decision(wanted, record, {} if record is None else record.probabilities)
-
-        return await self._show(make)
+        return await self._show("decision", wanted=request.query_params.get("id", "").strip().lower()[:100])
 
     async def system(self, _request: Request) -> Response:
         """How the service is doing."""
-
-        def make() -> str:
-            with self._store.reading() as session:
-                facts = {str(name): str(value) for name, value in session.rows(FACTS)}
-            measured = {"store_bytes": self._store.size(), **from_facts(facts), **self._gauges()}
-            measured |= {"turncoat": __version__, "python": python_version(), "store": kind_of(self._store)}
-            return self._pages.system(measured)
-
-        return await self._show(make, ("system",))
+        return await self._show("system")
 
     async def static(self, request: Request) -> Response:
         """A file that pages load. Its address changes with its content, so it may be kept."""
@@ -174,4 +135,4 @@ class _Dashboard:
         return Response(content, media_type=KINDS[name.rpartition(".")[2]], headers=headers)
 
 
-__all__ = ["HEADERS", "POLICY", "Pages", "page", "routes"]
+__all__ = ["HEADERS", "POLICY", "Make", "Maker", "Pages", "here", "page", "routes"]

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from turncoat.service.dashboard import Pages, page, routes
+from turncoat.service.dashboard import Make, Pages, here, page, routes
 from turncoat.service.http import session
 from turncoat.service.http.office import Office
 from turncoat.service.problems import Forbidden, Problem, Unauthorised
@@ -85,7 +85,8 @@ class Door:
         return session.sign_out(request)
 
 
-def dashboard(office: Office) -> list[Route]:
-    """The dashboard, behind the door."""
-    pages = routes(office.store, office.metrics.gauges, needs_key=lambda: office.ring.is_needed, clock=office.clock)
+def dashboard(office: Office, make: Make | None = None) -> list[Route]:
+    """The dashboard, behind the door. Unless somebody else does, threads of this process make the pages."""
+    made = make or here(office.store, clock=office.clock)
+    pages = routes(made, office.metrics.gauges, needs_key=lambda: office.ring.is_needed)
     return Door(office, Pages(""), page).routes(pages)

@@ -81,7 +81,7 @@ class Metrics:
     def __init__(self, store: Store, clock: Clock) -> None:
         if SHARED in os.environ:
             me = os.getpid()  # once: by itself it asks the system whenever it counts
-            values.ValueClass = values.MultiProcessValue(lambda: me)
+            values.ValueClass = values.MultiProcessValue(lambda: me)  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._present = _Present(store, clock)
         self._recent = {"decide": Recent(), "reward": Recent()}

@@ -14,6 +14,7 @@ from turncoat.service.book import HEADS, read_snapshot
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.engine import Engine
 from turncoat.service.http import limits
+from turncoat.service.http.aside import Aside
 from turncoat.service.http.desk import Desk
 from turncoat.service.http.guard import Guard, is_loopback
 from turncoat.service.http.metrics import Metrics
@@ -49,6 +50,7 @@ class Office:
             when_down=engine.stale if settings.on_store_down == "stale" else None,
         )
         self.description = b"{}"  # for /openapi.json
+        self.pages = Aside(settings.database)
         self.exports = asyncio.Semaphore(limits.EXPORTS)
         self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="turncoat-look")
         self._watchers = ThreadPoolExecutor(2, thread_name_prefix="turncoat-watch")
@@ -65,6 +67,7 @@ class Office:
         with contextlib.suppress(asyncio.CancelledError):
             await self._watching
         await self.desk.close()
+        self.pages.close()
         self._lookers.shutdown()
         self._watchers.shutdown()
         self.store.close()

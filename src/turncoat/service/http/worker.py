@@ -44,7 +44,7 @@ def app(settings: Settings) -> ASGIApp:
 
 def _pages(office: Office) -> list[Route]:
     """The dashboard, except where nobody looks."""
-    return [] if office.settings.role == "applier" else dashboard(office)
+    return [] if office.settings.role == "applier" else dashboard(office, office.pages.make)
 
 
 def worker() -> ASGIApp:

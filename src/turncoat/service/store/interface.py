@@ -45,7 +45,7 @@ class Session(Protocol):
         """Do it; how many rows it touched."""
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Add rows. If one is there already, somebody else was faster: Raced, when next something is read, or at the end."""
+        """Add rows. If one is there already somebody else was faster: Raced, now or when next something is read."""
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row], *, key: int) -> set[Row]:
         """Add those whose first `key` columns are not there yet, and say which those were (by these columns).

@@ -1,0 +1,75 @@
+"""Pages are made in a process of their own: it comes when somebody looks, may die, and never outlives the service."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.service.http.process import Process, running
+from tests.service.postgres_server import children
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[Process]:
+    with running(tmp_path) as one:
+        yield one
+
+
+def looked(process: Process, path: str = "/") -> int:
+    try:
+        with urllib.request.urlopen(process.url + path, timeout=30.0) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+
+
+def makers(process: Process) -> list[int]:
+    """The processes of the service that make pages."""
+    return [pid for pid in children(process.popen.pid) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def soon(is_so: Callable[[], bool], seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    return is_so()
+
+
+def test_it_comes_with_the_first_who_looks(process: Process) -> None:
+    assert makers(process) == []
+    assert [looked(process, path) for path in ("/", "/system", "/decisions")] == [200, 200, 200]
+    assert looked(process, "/experiments/nobody") == 404
+    assert len(makers(process)) == 1
+
+
+def test_one_that_was_killed_is_replaced(process: Process) -> None:
+    assert looked(process) == 200
+    (maker,) = makers(process)
+    os.kill(maker, signal.SIGKILL)
+    assert soon(lambda: not is_running(maker))
+    assert looked(process, "/system") in (200, 503)  # by whom it was found out
+    assert looked(process, "/system") == 200
+    assert [pid for pid in makers(process) if is_running(pid)] != [maker]
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_it_ends_with_the_service(process: Process, how: signal.Signals) -> None:
+    assert looked(process) == 200
+    (maker,) = makers(process)
+    process.popen.send_signal(how)
+    process.popen.wait(30.0)
+    assert soon(lambda: not is_running(maker))
