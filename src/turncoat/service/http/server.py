@@ -54,12 +54,15 @@ def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: No
         os.environ[ENVIRONMENT] = msgspec.json.encode(settings).decode()
         ready(address(settings))
         config = uvicorn.Config(WORKER, factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
-        Multiprocess(config, [_Place(settings.host, settings.port)]).run()
+        place = _Place(settings.host, settings.port) if sys.platform == "linux" else config.bind_socket()
+        Multiprocess(config, [place]).run()
 
 
 class _Place(socket.socket):
-    """A place at a port. Sent to another process it arrives as a place of its own, and Linux shares connections out
-    evenly among all that listen; at one socket for all, whoever wakes first would take most of them."""
+    """A place at a port. Sent to another process it arrives as a place of its own.
+
+    Linux shares connections out evenly among places; at one socket for all, whoever wakes first takes most of them.
+    """
 
     def __init__(self, host: str, port: int) -> None:
         family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
