@@ -83,24 +83,19 @@ def apply(store: Store, book: Book, clock: Clock, snapshot: Snapshot) -> int:
         with store.transaction() as session:
             now = clock.now()
             version = session.lock_experiment(snapshot.id)
-            looking = _look(session, snapshot.id, now)
+            due = session.send(DUE, experiment=snapshot.id, now=now, limit=MOST)
+            pending = session.send(PENDING, experiment=snapshot.id, limit=MOST)
             found = version()
             if found is None:
                 return 0
             if found != snapshot.version:
                 snapshot = read_present(session, snapshot.key)
-            taken, after, learner = _Pass(session, book, snapshot, now, shared=store.shared).run(*looking)
+            taken, after, learner = _Pass(session, book, snapshot, now, shared=store.shared).run(due, pending)
     except BaseException:
         book.doubt(snapshot.id)
         raise
     book.publish(after, learner)
     return taken
-
-
-def _look(session: Session, experiment: int, now: float) -> tuple[Later[list[Row]], Later[list[Row]]]:
-    """The decisions that are due, and the rewards that wait."""
-    due = session.send(DUE, experiment=experiment, now=now, limit=MOST)
-    return due, session.send(PENDING, experiment=experiment, limit=MOST)
 
 
 class _Pass:
@@ -111,14 +106,13 @@ class _Pass:
         self._shared = shared
         self._rule = snapshot.config.reward
         self._refused: list[Row] = []
-        self._closed: list[Closed] = []
 
     def run(self, due: Later[list[Row]], pending: Later[list[Row]]) -> tuple[int, Snapshot, Learner | None]:
         """How many were taken, the snapshot to publish, and its learner if it was needed."""
         ids = [row[0] for row in due()]
         if ids:
             self._end_windows(ids)
-            _, pending = _look(self._session, self._before.id, self._now)
+            pending = self._session.send(PENDING, experiment=self._before.id, limit=MOST)
         waiting = [Waiting(*row) for row in pending()]
         if not waiting:
             return 0, self._before, None
@@ -162,10 +156,9 @@ class _Pass:
 
     def _is_good(self, one: Waiting) -> bool:
         """Whether it closes its decision: nothing has before."""
-        return one.applied_version is None or self._refuse(one, "late")
-
-    def _refuse(self, one: Waiting, status: str) -> bool:
-        self._refused.append((one.decision_id, self._before.id, None, one.value, one.received_at, status))
+        if one.applied_version is None:
+            return True
+        self._refused.append((one.decision_id, self._before.id, None, one.value, one.received_at, "late"))
         return False
 
     def _learn(self, learner: Learner, good: Sequence[Waiting]) -> int:
@@ -186,12 +179,13 @@ class _Pass:
     def _close(self, learner: Learner, good: Sequence[Waiting], n_learned: int) -> Snapshot:
         version = self._before.version + 1
         rows: list[Row] = []
+        closed: list[Closed] = []
         for position, one in enumerate(good):
             outcome = "rewarded" if one.source != "default" else "expired" if one.value is None else "defaulted"
             rows.append((one.decision_id, outcome, one.value, one.received_at, one.observed_at, version, position))
-            self._closed.append(Closed(one.decided_at, one.arm, one.stream, outcome, one.value, one.propensity))
+            closed.append(Closed(one.decided_at, one.arm, one.stream, outcome, one.value, one.propensity))
         self._session.update("decision", CLOSING, rows)
-        self._session.add_up("bucket", KEYS, SUMS, bucket_rows(self._before.id, self._closed))
+        self._session.add_up("bucket", KEYS, SUMS, bucket_rows(self._before.id, closed))
         taught = {one.arm for one in good if one.stream == "learn" and one.value is not None}
         between = self._mark_tried(taught)
         return advance(self._session, between, learner, "rewards", self._now, n_learned=n_learned)

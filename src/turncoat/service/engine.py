@@ -29,7 +29,7 @@ LOOK_FOR_DUE = 0.25  # seconds between looks for windows that have ended
 SWEEP = 10.0  # seconds between tidying up the inbox
 TIDY = 60.0  # seconds between taking away what is no longer needed
 
-WAITING = "SELECT experiment, COUNT(*), MIN(received_at) FROM inbox GROUP BY experiment"
+WAITING = "SELECT DISTINCT experiment FROM inbox"
 DUE = """
     SELECT e.id FROM experiment e
     WHERE (SELECT MIN(d.expires_at) FROM decision d WHERE d.experiment = e.id AND d.applied_version IS NULL) <= :now
@@ -46,7 +46,6 @@ class Engine:
         self.chance = chance or SystemChance()
         self.book = Book(store)
         self.book.refresh()
-        self.backlog: tuple[int, float] = (0, 0.0)  # rewards that waited at the last pass; seconds the oldest had
         self._looked = self._swept = self._tidied = float("-inf")
 
     # --- hot: batches ---
@@ -118,24 +117,20 @@ class Engine:
         """One pass: learn what waits, close what is due, tidy up now and then. True: there may be more at once."""
         now = self.clock.now()
         with self.store.reading() as session:
-            waiting = session.rows(WAITING)
+            waiting = {number for (number,) in session.rows(WAITING)}
             others = self.book.look(session) if self.store.shared or self.book.in_doubt else set()
-        oldest = min((row[2] for row in waiting), default=now)
-        self.backlog = sum(row[1] for row in waiting), max(now - oldest, 0.0)
-        ready = {row[0] for row in waiting if row[0] is not None}
+        ready = waiting - {None}
         if not 0.0 <= now - self._looked < LOOK_FOR_DUE:  # the clock may be set back
             self._looked = now
-            if any(row[0] is None for row in waiting):
-                with suppress(Raced):
-                    self._adopt(now)
+            if None in waiting:
+                self._adopt(now)
             ready |= self._due(now)
         if not 0.0 <= now - self._swept < SWEEP:
             self._swept = now
             self.store.tidy()
         if not 0.0 <= now - self._tidied < TIDY:
             self._tidied = now
-            with suppress(Raced):
-                self._tidy(now)
+            self._tidy(now)
         if self.store.shared:
             ready -= others  # whoever has the learner goes on with it: to read it again takes longer than to teach it
         return self._apply_all(sorted(ready))

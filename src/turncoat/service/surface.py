@@ -64,7 +64,7 @@ class Service(Protocol):
         """What the learner makes of it all."""
 
     def timeline(self, key: str, *, limit: int = 1000) -> list[words.VersionPoint]:
-        """At most `limit` versions, evenly taken over its life, the latest last."""
+        """At most `limit` versions of rewards, evenly taken over its life, and all others, the latest last."""
 
     def switches(self, key: str) -> list[words.Switch]:
         """The changes of the best arm that the learner believes in."""

@@ -32,11 +32,12 @@ class Aside:
         if self._process is None:
             spawned = multiprocessing.get_context("spawn")
             self._process = ProcessPoolExecutor(1, spawned, initializer=_begin, initargs=(self._database,))
-        loop = asyncio.get_running_loop()
+        process, loop = self._process, asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._process, _make, name, needs_key, dict(words))
+            return await loop.run_in_executor(process, _make, name, needs_key, dict(words))
         except BrokenProcessPool as ended:
-            self._process = None  # the next who looks starts another
+            if self._process is process:
+                self._process = None  # the next who looks starts another
             raise Unavailable("the process that makes pages has ended; try again") from ended
 
     def close(self) -> None:

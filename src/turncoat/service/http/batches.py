@@ -72,7 +72,7 @@ async def get_log(office: Office, call: Call) -> Streamed:
     if office.exports.locked():
         raise Unavailable(f"{limits.EXPORTS} logs are being sent already; try again later")
     await office.exports.acquire()
-    thread = ThreadPoolExecutor(1, thread_name_prefix="turncoat-log")  # a reader of the store stays in one thread
+    thread = ThreadPoolExecutor(1, thread_name_prefix="turncoat-log")  # other looks should not wait
     parts = _parts(office, office.engine.log(call.params["key"]), thread)
     try:
         first = await anext(parts, b"")  # what is refused is refused before the answer begins
@@ -92,9 +92,6 @@ async def _parts(
     except StoreDown as down:
         raise Unavailable(str(down)) from down
     finally:
-        close = getattr(lines, "close", None)
-        if close is not None:
-            thread.submit(close)
         thread.shutdown(wait=False)
         office.exports.release()
 

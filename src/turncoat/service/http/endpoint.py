@@ -19,8 +19,6 @@ from turncoat.service.problems import Problem
 log = logging.getLogger("turncoat.http")
 access = logging.getLogger("turncoat.access")
 
-LINES_MEDIA = b"application/x-ndjson"
-
 
 class Endpoint:
     """Answers one route."""
@@ -32,7 +30,7 @@ class Endpoint:
         self._decoder: Decoder[Any] | None = None
         if row.takes is not None:
             lines = row.takes is bytes
-            self._decoder = Decoder(row.each if lines else row.takes, LINES_MEDIA if lines else reply.JSON)
+            self._decoder = Decoder(row.each if lines else row.takes, reply.LINES if lines else reply.JSON)
         self._meter = office.metrics.route(row.name, timed=row.group == "decisions")
         self._logs = office.settings.access_log
         self._changes = row.method != "GET"

@@ -8,7 +8,6 @@ BATCH_LINES = 20_000
 BATCH_AT_ONCE = 256  # lines handed to the engine together, so that decisions get in between
 HEAD = 32 * 1024  # bytes of request line and headers
 DEPTH = 64  # lists and objects inside one another
-IDEMPOTENCY_KEY = 255  # characters
 EXPORTS = 4  # logs being sent at the same time
 
 HEAD_SECONDS = 15.0  # from a connection's first byte, or its opening, to the end of the headers

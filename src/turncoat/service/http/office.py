@@ -67,6 +67,7 @@ class Office:
         with contextlib.suppress(asyncio.CancelledError):
             await self._watching
         await self.desk.close()
+        self.metrics.hand_over()
         self.pages.close()
         self._lookers.shutdown()
         self._watchers.shutdown()
@@ -95,8 +96,8 @@ class Office:
         lost = False
         while True:
             await asyncio.sleep(WATCH_EVERY)
-            self.metrics.hand_over()
             try:
+                self.metrics.hand_over()
                 await self.look(self.ring.refresh, at_once=True)
                 lost = False
             except Unavailable as problem:  # nobody can revoke a key there now; those known stay as they are
@@ -104,4 +105,4 @@ class Office:
                     log.warning("keys could not be read again: %s", problem)
                 lost = True
             except Exception:
-                log.exception("keys could not be read again")
+                log.exception("the watch failed; it goes on")

@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 
 from turncoat._version import __version__
+from turncoat.service.drafting import LONGEST_KEY
 from turncoat.service.http.experiments import MOST_POINTS, POINTS
-from turncoat.service.http.limits import IDEMPOTENCY_KEY
 from turncoat.service.http.reply import JSON, LINES, PROBLEM, ProblemBody
 from turncoat.service.http.row import Row
 
 PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 PLACE = "#/components/schemas/{name}"
 HEADERS: dict[str, dict[str, Any]] = {
-    "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY, "pattern": "^[ -~]+$"},
+    "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
     "If-Match": {"type": "string", "pattern": r'^("\d{1,18}"|\*)$'},
 }
 QUERIES: dict[str, dict[str, Any]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -25,7 +24,7 @@ SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the 
 
 
 def app(settings: Settings) -> ASGIApp:
-    """The application, with its store opened and its kernels at hand."""
+    """The application, with its store opened; kernels are compiled by then, and loaded in a moment."""
     journal.begin(settings.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
@@ -35,7 +34,6 @@ def app(settings: Settings) -> ASGIApp:
         office = Office(Engine(store), store, settings)
         made = make_app(office, _pages(office))
         get_warm()
-        gc.freeze()  # what is here stays: to look through it for garbage took a tenth of a second each time
         return made
     except BaseException:
         store.close()

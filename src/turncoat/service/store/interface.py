@@ -7,7 +7,7 @@ bit for bit, but for the sign of -0.0, which SQLite drops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -90,15 +90,3 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
-
-
-def chunks(rows: Iterable[Row], size: int) -> Iterable[list[Row]]:
-    """The rows, so many at a time."""
-    some: list[Row] = []
-    for row in rows:
-        some.append(row)
-        if len(some) == size:
-            yield some
-            some = []
-    if some:
-        yield some

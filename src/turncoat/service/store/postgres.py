@@ -190,9 +190,11 @@ class PostgresStore:
         """
         with plainly(), self._reader() as link, _leaving(link):
             link.order(f"SET statement_timeout = '{TIDYING}'")
-            with suppress(psycopg.errors.QueryCanceled):
-                link.order("VACUUM (SKIP_LOCKED, TRUNCATE off) inbox")
-            link.order(f"SET statement_timeout = '{READING['statement_timeout']}'")
+            try:
+                with suppress(psycopg.errors.QueryCanceled):
+                    link.order("VACUUM (SKIP_LOCKED, TRUNCATE off) inbox")
+            finally:
+                link.order(f"SET statement_timeout = '{READING['statement_timeout']}'")
 
     def backup(self, path: Path) -> None:
         """Write a whole copy, while everything goes on."""

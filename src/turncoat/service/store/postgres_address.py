@@ -45,7 +45,7 @@ class Address:
     def connect(self) -> psycopg.Connection:
         """A new connection, on which every statement is its own transaction until one is begun."""
         parts = UNLESS_GIVEN | self._parts | {"client_encoding": "utf8"}
-        return psycopg.connect(make_conninfo("", **parts), autocommit=True, prepare_threshold=0)
+        return psycopg.connect(make_conninfo("", **parts), autocommit=True)
 
     def dump(self, path: Path) -> None:
         """A copy of the whole database by PostgreSQL's own program, for pg_restore to read."""

@@ -164,9 +164,9 @@ class Link:
         """Keep what was done. PostgreSQL does not mind being told to after a failure: it keeps nothing, and we do."""
         done = self._read(self._say("COMMIT"))
         self._end()
-        self._fresh.clear()
         if done.command_status != b"COMMIT":
             raise StoreError("PostgreSQL: a statement had failed before; nothing of the transaction was kept")
+        self._fresh.clear()
 
     def leave(self, problem: BaseException) -> None:
         """Forget what was done. What may be half used, or leads to a server that is down, is closed."""

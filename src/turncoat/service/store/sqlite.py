@@ -212,6 +212,13 @@ class SQLiteStore:
             _make_private(path)  # SQLite accepts a file that is there and empty
         except OSError as problem:
             raise StoreDown(f"{path} cannot be written: {problem.strerror}") from problem
+        try:
+            self._copy(path)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+    def _copy(self, path: Path) -> None:
         with self.reading() as session:
             session._connection.execute("ROLLBACK")  # VACUUM stands alone
             session._connection.execute("PRAGMA query_only = OFF")
