@@ -126,7 +126,7 @@ class Link:
 
     def is_open(self) -> bool:
         """Whether a transaction is."""
-        return self._wire.pipeline_status != PipelineStatus.OFF
+        return not self.connection.closed and self._wire.pipeline_status != PipelineStatus.OFF
 
     def order(self, sql: str) -> None:
         """Outside of transactions: do something that has no values and finds nothing."""
@@ -176,7 +176,7 @@ class Link:
         if isinstance(problem, Exception) and not isinstance(in_our_words(problem), StoreDown):
             with suppress(psycopg.Error):
                 self._give_up()
-        if self.is_open() or self._wire.transaction_status != TransactionStatus.IDLE:
+        if not self.connection.closed and (self.is_open() or self._wire.transaction_status != TransactionStatus.IDLE):
             self.connection.close()
 
     def _give_up(self) -> None:
