@@ -1,6 +1,6 @@
 """Ways to break the service on purpose: the checker must find each, or it would find nothing else either.
 
-early     answers go out before the commit, which follows every tenth batch
+early     answers go out before the commit, which follows every fiftieth batch
 cursor    the applier looks only for rewards that came after the last one it has applied
 twice     a reward told again counts again
 forget    an idempotency key is forgotten at once
@@ -27,7 +27,7 @@ def _early() -> None:
         if not writer.in_transaction:
             writer.execute("BEGIN IMMEDIATE")
         yield sqlite.SQLiteSession(writer)
-        if n < 10 or n % 10 == 0:
+        if n < 10 or n % 50 == 0:
             writer.execute("COMMIT")
 
     sqlite.SQLiteStore.transaction = transaction  # type: ignore[assignment,method-assign]
