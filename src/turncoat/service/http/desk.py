@@ -75,6 +75,7 @@ class Desk:
     def open(self) -> None:
         """Start the thread; results go to the event loop that runs now."""
         self._loop = asyncio.get_running_loop()
+        self._due = time.monotonic() + LATER  # there may be much to apply: whoever is here already goes first
         self._thread.start()
 
     @property
