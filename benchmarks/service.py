@@ -95,14 +95,11 @@ def bare(effort: Effort) -> list[Found]:
 
 
 def on_store(service: Served, database: str, effort: Effort, pages: Sequence[str]) -> Measured:
-    """Everything about one store. Windows with and without visitors take turns."""
+    """Everything about one store: latency first, before it is flooded. Windows with and without visitors take turns."""
     line = Line(service.port)
     line.send("POST", "/v1/experiments", json.dumps(OPEN).encode())
     found, job = Measured(), Job([service.port], effort.seconds)
     load(Job([service.port], 1.0))  # not counted: every path is warm after it
-    for _ in range(effort.windows):
-        found.closed.append(load(job, service.pids()))
-        found.keyed.append(load(Job([service.port], effort.seconds, keyed=True), service.pids()))
     paced = Job([service.port], effort.seconds, rate=STEADY)
     for _ in range(effort.windows):
         with Watcher(database) as watcher:
@@ -112,6 +109,9 @@ def on_store(service: Served, database: str, effort: Effort, pages: Sequence[str
             found.visited.append(load(paced))
         found.pages += visitor.opened
         found.broken_pages += visitor.failed
+    for _ in range(effort.windows):
+        found.closed.append(load(job, service.pids()))
+        found.keyed.append(load(Job([service.port], effort.seconds, keyed=True), service.pids()))
     found.resident = resident(service.pids())
     return found
 
