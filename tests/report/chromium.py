@@ -129,10 +129,19 @@ class Chromium:
     def wait(self, expression: str, seconds: float = 60.0) -> None:
         """Until the expression is true in the page."""
         until = time.monotonic() + seconds
-        while not self.evaluate(expression):
+        while not self._is_so(expression):
             if time.monotonic() > until:
                 raise TimeoutError(f"{expression} was not true within {seconds:g} s; the console said {self.errors}")
             time.sleep(0.05)
+
+    def _is_so(self, expression: str) -> bool:
+        """Not yet, of a page that is just giving way to the next."""
+        try:
+            return bool(self.evaluate(expression))
+        except RuntimeError as problem:
+            if "Inspected target navigated" in str(problem):
+                return False
+            raise
 
     def picture(self, file: Path) -> None:
         """The whole page as a PNG."""
