@@ -49,7 +49,8 @@ CHECKS = \
 # cache of their own (two processes must not compile the same kernel into one). What needs the same kernels is on the
 # same side: here every learner on tables of losses, APART the races over environments.
 APART = tests/cli tests/examples tests/experiments tests/race tests/report tests/theory \
-	tests/service/chaos tests/service/cli tests/service/dashboard tests/service/http
+	tests/service/chaos tests/service/cli tests/service/contract tests/service/dashboard \
+	tests/service/engine tests/service/http tests/service/store
 
 SUITE = \
 	echo "-- the suite, compiled"; \
