@@ -47,7 +47,7 @@ CHECKS = \
 
 # Two passes at once, one a core. The second: a smaller one with the JIT off, then the folders APART, compiled into a
 # cache of their own (two processes must not compile the same kernel into one). What needs the same kernels is on the
-# same side: here every learner on tables of losses, APART the races over environments.
+# same side: here every learner on tables of losses, APART the races over environments, and the service.
 APART = tests/cli tests/examples tests/experiments tests/race tests/report tests/theory \
 	tests/service/chaos tests/service/cli tests/service/contract tests/service/dashboard \
 	tests/service/engine tests/service/http tests/service/store
