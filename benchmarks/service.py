@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.load import OPEN, Found, Job, quantile
@@ -34,10 +34,11 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure."""
+    """How long to measure, and how often."""
 
     seconds: float
     windows: int
+    pairs: int  # of windows at the steady rate, without visitors and with them: a disk's bad second is in one of many
 
 
 @dataclass
@@ -99,19 +100,23 @@ def on_store(service: Served, database: str, effort: Effort, pages: Sequence[str
     line = Line(service.port)
     line.send("POST", "/v1/experiments", json.dumps(OPEN).encode())
     found, job = Measured(), Job([service.port], effort.seconds)
+    paced = replace(job, rate=STEADY)
     load(Job([service.port], 1.0))  # not counted: every path is warm after it
-    paced = Job([service.port], effort.seconds, rate=STEADY)
-    for _ in range(effort.windows):
-        with Watcher(database) as watcher:
-            found.steady.append(load(paced))
-        found.lag += watcher.lags()
+    for page in pages:
+        line.send("GET", page)
+    for _ in range(effort.pairs):
+        found.steady.append(load(paced))
         with Visitor(service.port, pages) as visitor:
             found.visited.append(load(paced))
         found.pages += visitor.opened
         found.broken_pages += visitor.failed
     for _ in range(effort.windows):
+        with Watcher(database) as watcher:
+            load(paced)
+        found.lag += watcher.lags()
+    for _ in range(effort.windows):
         found.closed.append(load(job, service.pids()))
-        found.keyed.append(load(Job([service.port], effort.seconds, keyed=True), service.pids()))
+        found.keyed.append(load(replace(job, keyed=True), service.pids()))
     found.resident = resident(service.pids())
     return found
 
@@ -176,7 +181,7 @@ def throughput(without: list[Found], results: dict[str, Measured], windows: int)
     return Table("service: rounds a second, decide and reward, both durable", note, columns, cells)
 
 
-def latency(results: dict[str, Measured], flushes: list[float]) -> Table:
+def latency(results: dict[str, Measured], flushes: list[float], pairs: int) -> Table:
     """Open loop."""
     cells = []
     for name, measured in results.items():
@@ -187,9 +192,9 @@ def latency(results: dict[str, Measured], flushes: list[float]) -> Table:
     opened = {name: measured.pages for name, measured in results.items()}
     memory = {name: f"{measured.resident:.0f} MB" for name, measured in results.items()}
     note = (
-        "times in ms, from when a round was due; medians over windows; lag: from a reward's arrival to when all see "
-        f"it learned; sent late: the generator's own share; pages opened meanwhile: {opened}; resident: {memory}; "
-        f"one flush of this disk: p50 {quantile(flushes, 0.5):.2f}, p99 {quantile(flushes, 0.99):.2f}"
+        f"times in ms, from when a round was due; medians over {pairs} windows; lag: from a reward's arrival to when "
+        f"all see it learned; sent late: the generator's own share; pages opened meanwhile: {opened}; "
+        f"resident: {memory}; a flush of this disk: p50 {quantile(flushes, 0.5):.2f}, p99 {quantile(flushes, 0.99):.2f}"
     )
     columns = [f"at {STEADY:.0f} rounds/s", "decide p50", "p99", "reward p99", "lag p50", "lag p99", "sent late p99"]
     return Table("service: latency at a steady rate", note, columns, cells)
@@ -213,8 +218,8 @@ def targets(results: dict[str, Measured]) -> list[Target]:
 
 def run(quick: bool) -> Result:
     """All of it."""
-    effort = Effort(1.5, 1) if quick else Effort(4.0, 5)
+    effort = Effort(1.5, 1, 1) if quick else Effort(4.0, 5, 11)
     without, results, flushes = measure(effort)
     assert not math.isnan(rate(without))
-    tables = [throughput(without, results, effort.windows), latency(results, flushes)]
+    tables = [throughput(without, results, effort.windows), latency(results, flushes, effort.pairs)]
     return Result(tables, targets(results))

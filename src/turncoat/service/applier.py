@@ -19,7 +19,7 @@ from turncoat.service.book import Book, checksum, read_present, written
 from turncoat.service.buckets import KEYS, SUMS, Closed, bucket_rows
 from turncoat.service.clock import Clock
 from turncoat.service.snapshot import Learner, Snapshot, served_by, to_json
-from turncoat.service.store.interface import Later, Raced, Row, Session, Store
+from turncoat.service.store.interface import Later, Row, Session, Store
 from turncoat.service.tables import INBOX, REFUSED
 from turncoat.service.telling import HOLD
 
@@ -41,7 +41,7 @@ PARTS = "SELECT decision_id, value FROM part WHERE decision_id IN :ids ORDER BY 
 TAKEN = "DELETE FROM inbox WHERE decision_id IN :ids"
 CLOSING = ("id", "outcome", "reward", "rewarded_at", "observed_at", "applied_version", "applied_position")
 VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum")
-ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old RETURNING id"
+ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old"
 TRIED = "UPDATE arm SET tried = 1 WHERE experiment = :experiment AND arm IN :arms"
 KEEP = "UPDATE learner SET version = :version, state = :state, checksum = :checksum WHERE experiment = :id"
 
@@ -213,20 +213,19 @@ def advance(
     """Write the experiment's next version: what the learner is now, and what is served from now on.
 
     `snapshot` is the one before, already with the arms and settings that are to be. Only rewards leave its revision.
+    A version is a key, so nobody writes over a newer state: whoever comes second is told Raced, and keeps nothing.
     """
     version = snapshot.version + 1
     revision = snapshot.revision + (kind != "rewards")
     learned = n_learned > 0 or kind in ("opened", "arm_added", "arm_changed")
     served = served_by(learner, snapshot.active()) if learned or kind != "rewards" else snapshot.probabilities
-    advanced = session.send(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision)
+    session.send(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision)
     digest = snapshot.checksum
     if learned:
         state = written(learner)
         digest = checksum(state)
         session.send(KEEP, id=snapshot.id, version=version, state=state, checksum=digest)
     session.insert("version", VERSION, [(snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest)])
-    if not advanced():
-        raise Raced("somebody else has written this version")  # the fence: nobody writes over a newer state
     return replace(
         snapshot,
         version=version,

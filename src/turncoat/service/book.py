@@ -17,7 +17,7 @@ from turncoat.learners import restore
 from turncoat.packages import needed
 from turncoat.service.problems import NotFound
 from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot
-from turncoat.service.store.interface import Raced, Session, Store, StoreError
+from turncoat.service.store.interface import Raced, Row, Session, Store, StoreError
 
 NUMBERS = "SELECT id, version FROM experiment"
 HEADS = """
@@ -27,7 +27,10 @@ HEADS = """
     JOIN learner l ON l.experiment = e.id
 """
 STATE = "SELECT version, state, checksum FROM learner WHERE experiment = :id"
-ARMS = "SELECT arm, position, state, floor, cap, payload, tried FROM arm WHERE experiment = :id ORDER BY position"
+ARMS = """
+    SELECT a.experiment, a.arm, a.position, a.state, a.floor, a.cap, a.payload, a.tried
+    FROM arm a WHERE a.experiment IN
+"""
 
 
 class Book:
@@ -68,8 +71,8 @@ class Book:
         """Read what has changed by now, and say which experiments have."""
         known = {snapshot.id: snapshot.version for snapshot in self._by_id.values()}
         new = [number for number, version in session.rows(NUMBERS) if known.get(number) != version]
-        for head in session.rows(HEADS + " WHERE e.id IN :ids ORDER BY e.id", ids=new) if new else []:
-            self.publish(read_snapshot(session, head))
+        for snapshot in read_snapshots(session, "WHERE e.id IN :ids", ids=new) if new else []:
+            self.publish(snapshot)
         self.in_doubt = False
         return set(new)
 
@@ -104,13 +107,19 @@ class Book:
         return learner
 
 
-def read_snapshot(session: Session, head: tuple[Any, ...]) -> Snapshot:
-    """The present version of an experiment."""
+def read_snapshots(session: Session, which: str = "ORDER BY e.id", **values: Any) -> list[Snapshot]:
+    """Experiments as they stand in this transaction. Which, and in which order: the end of a query about `e`."""
+    heads = session.send(f"{HEADS} {which}", **values)
+    all_arms = f"{ARMS} (SELECT e.id FROM experiment e {which}) ORDER BY a.position"
+    arms: dict[int, list[ArmRow]] = {}
+    for number, arm, position, state, floor, cap, payload, tried in session.rows(all_arms, **values):
+        row = ArmRow(arm, position, state, floor, cap, msgspec.json.decode(payload), bool(tried))
+        arms.setdefault(number, []).append(row)
+    return [_snapshot(head, tuple(arms[head[0]])) for head in heads()]
+
+
+def _snapshot(head: Row, arms: tuple[ArmRow, ...]) -> Snapshot:
     number, key, created_at, config, state, revision, version, seed, salt, served, learner_version, digest = head
-    arms = tuple(
-        ArmRow(arm, position, arm_state, floor, cap, msgspec.json.decode(payload), bool(tried))
-        for arm, position, arm_state, floor, cap, payload, tried in session.rows(ARMS, id=number)
-    )
     return Snapshot(
         id=number,
         key=key,
@@ -130,10 +139,10 @@ def read_snapshot(session: Session, head: tuple[Any, ...]) -> Snapshot:
 
 def read_present(session: Session, key: str) -> Snapshot:
     """An experiment as it stands in this transaction."""
-    heads = session.rows(HEADS + " WHERE e.key = :key", key=key)
-    if not heads:
+    found = read_snapshots(session, "WHERE e.key = :key", key=key)
+    if not found:
         raise NotFound(f"there is no experiment {key!r}", field="key")
-    return read_snapshot(session, heads[0])
+    return found[0]
 
 
 def read_learner(session: Session, experiment: int) -> tuple[int, Learner]:

@@ -117,8 +117,9 @@ class Engine:
         """One pass: learn what waits, close what is due, tidy up now and then. True: there may be more at once."""
         now = self.clock.now()
         with self.store.reading() as session:
-            waiting = {number for (number,) in session.rows(WAITING)}
+            found = session.send(WAITING)
             others = self.book.look(session) if self.store.shared or self.book.in_doubt else set()
+            waiting = {number for (number,) in found()}
         ready = waiting - {None}
         if not 0.0 <= now - self._looked < LOOK_FOR_DUE:  # the clock may be set back
             self._looked = now

@@ -18,7 +18,7 @@ from turncoat.service.dashboard import Pages
 from turncoat.service.engine import Engine
 from turncoat.service.problems import NotFound
 from turncoat.service.store import open_store
-from turncoat.service.store.interface import Row, Session, Store
+from turncoat.service.store.interface import Later, Row, Session, Store
 from turncoat.service.views import Page, Views
 from turncoat.service.views.windows import LONGEST, Windows, read_windows
 
@@ -281,6 +281,10 @@ class Spy:
 class SpySession:
     def __init__(self, session: Session, asked: list[tuple[str, dict[str, Any]]]) -> None:
         self._session, self._asked = session, asked
+
+    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
+        found = self.rows(sql, **values)
+        return lambda: found
 
     def rows(self, sql: str, **values: Any) -> list[Row]:
         self._asked.append((sql, dict(values)))

@@ -10,11 +10,13 @@ import pytest
 from tests.service.engine.faults import FaultyStore
 from tests.service.engine.lab import WINDOW, Lab, StillClock
 from turncoat.service import words
+from turncoat.service.applier import advance
+from turncoat.service.book import revived
 from turncoat.service.chance import SeededChance
 from turncoat.service.engine import Engine
 from turncoat.service.errands import Decide
 from turncoat.service.problems import Conflicting, Unavailable
-from turncoat.service.store.interface import StoreDown, StoreError
+from turncoat.service.store.interface import Raced, StoreDown, StoreError
 
 
 def faulty(lab: Lab) -> FaultyStore:
@@ -63,6 +65,19 @@ def test_a_pass_whose_answer_was_lost_is_not_done_again(labs: Lab) -> None:
         labs.engine.work()
     labs.work()
     assert labs.rows("SELECT SUM(n_learned), COUNT(*) FROM version WHERE kind = 'rewards'") == [(2, 1)]
+
+
+def test_a_version_is_written_once(labs: Lab) -> None:
+    """The fence: who still goes by an older snapshot is told so, and the newer state stays as it is."""
+    labs.open()
+    old, learner = labs.engine.book.get("x"), revived(labs.state())
+    labs.engine.reward(str(labs.engine.decide("x").decision_id), 1.0)
+    labs.work()
+    before = labs.everything()
+    for kind in ("rewards", "arm_added"):
+        with pytest.raises(Raced), labs.store.transaction() as session:
+            advance(session, old, learner, kind, labs.clock.now(), n_learned=1)
+        assert labs.everything() == before
 
 
 def test_while_the_store_is_down_decisions_may_be_stale(labs: Lab) -> None:

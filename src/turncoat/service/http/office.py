@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from turncoat.service import words
-from turncoat.service.book import HEADS, read_snapshot
+from turncoat.service.book import read_snapshots
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.engine import Engine
 from turncoat.service.http import limits
@@ -88,8 +88,7 @@ class Office:
     def experiments(self) -> list[words.Experiment]:
         """All experiments as they are stored: the engine's own book belongs to its thread."""
         with self.store.reading() as session:
-            heads = session.rows(HEADS + " ORDER BY e.id")
-            return [read_snapshot(session, head).to_experiment() for head in heads]
+            return [snapshot.to_experiment() for snapshot in read_snapshots(session)]
 
     async def _watch(self) -> None:
         """A key that is revoked anywhere is good for nothing here a moment later; and all workers count together."""

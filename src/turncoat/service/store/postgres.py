@@ -152,7 +152,7 @@ class PostgresStore:
         with plainly(), self._reader() as link, _leaving(link):
             link.begin(LOOK)
             yield PostgresSession(link, self._recordsets)
-            link.commit()
+            link.turn_away()
 
     @contextmanager
     def _reader(self) -> Iterator[Link]:

@@ -120,8 +120,11 @@ class Link:
         """Whether the server has gone, or has sent us away. It says nothing of its own accord but that."""
         if self.connection.closed:
             return True
-        if self._incoming.poll(0):
-            self._wire.exec_(b"")
+        with suppress(psycopg.Error):
+            if self.is_open():
+                self._end()
+            if self._incoming.poll(0):
+                self._wire.exec_(b"")
         return self._wire.status != ConnStatus.OK
 
     def is_open(self) -> bool:
@@ -167,6 +170,11 @@ class Link:
         if done.command_status != b"COMMIT":
             raise StoreError("PostgreSQL: a statement had failed before; nothing of the transaction was kept")
         self._fresh.clear()
+
+    def turn_away(self) -> None:
+        """The end of a transaction that only looked. Nobody waits for the answer; who next needs the link reads it."""
+        self._say("COMMIT")
+        self._sync()
 
     def leave(self, problem: BaseException) -> None:
         """Forget what was done. What may be half used, or leads to a server that is down, is closed."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from turncoat.service.book import HEADS, read_present, read_snapshot
+from turncoat.service.book import read_present, read_snapshots
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.estimates import Estimate, Range, add, mean_reward
 from turncoat.service.snapshot import Snapshot
@@ -45,7 +45,7 @@ FEEDBACK = 6.0  # seconds for which the last decisions are not looked at again
 LAGGING = 5.0  # seconds that a reward may wait before that is an alarm
 MUCH_LATE = 0.05  # of the rewards of the last day
 MUCH_SILENCE = 0.05  # of its decisions that ended
-NEWEST = f"{HEADS} ORDER BY e.id DESC LIMIT :limit OFFSET :skipped"
+NEWEST = "ORDER BY e.id DESC LIMIT :limit OFFSET :skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ class Views:
         """So many of them, the newest first, and whether there are more."""
         now = self._clock.now()
         with self._store.reading() as session:
-            heads = session.rows(NEWEST, limit=PAGE + 1, skipped=PAGE * (page - 1))
-            found = [self._line(session, read_snapshot(session, head), now) for head in heads[:PAGE]]
+            heads = read_snapshots(session, NEWEST, limit=PAGE + 1, skipped=PAGE * (page - 1))
+            found = [self._line(session, head, now) for head in heads[:PAGE]]
         return found, len(heads) > PAGE
 
     def experiment(self, key: str) -> Page:
