@@ -28,6 +28,8 @@ from tests.chaos.wire import Line
 from tests.service.postgres_server import PostgresMissingError, PrivateServer, free_port
 
 STEADY = 500.0  # rounds a second at which latency is measured
+LATE = 2.0  # ms: where the generator itself sends one in a hundred so late, the machine was not ours, and
+TRIES = 3  # the window is measured again, so often at most
 PAGES = ("/", "/experiments/hot", "/decisions", "/system")  # of the dashboard
 NAN = float("nan")
 
@@ -50,6 +52,7 @@ class Measured:
     steady: list[Found] = field(default_factory=list)
     visited: list[Found] = field(default_factory=list)  # while the pages are opened
     lag: list[float] = field(default_factory=list)  # ms, at the steady rate
+    again: int = 0  # windows measured again
     pages: int = 0  # opened
     broken_pages: int = 0
     resident: float = NAN  # MB
@@ -104,10 +107,19 @@ def on_store(service: Served, database: str, effort: Effort, pages: Sequence[str
     load(Job([service.port], 1.0))  # not counted: every path is warm after it
     for page in pages:
         line.send("GET", page)
+
+    def window() -> Found:
+        for _ in range(TRIES - 1):
+            one = load(paced)
+            if quantile(one.late, 0.99) <= LATE:
+                return one
+            found.again += 1
+        return load(paced)
+
     for _ in range(effort.pairs):
-        found.steady.append(load(paced))
+        found.steady.append(window())
         with Visitor(service.port, pages) as visitor:
-            found.visited.append(load(paced))
+            found.visited.append(window())
         found.pages += visitor.opened
         found.broken_pages += visitor.failed
     for _ in range(effort.windows):
@@ -190,10 +202,12 @@ def latency(results: dict[str, Measured], flushes: list[float], pairs: int) -> T
             row = [title, *(middle(found, "decide", q) for q in (0.5, 0.99)), middle(found, "reward", 0.99)]
             cells.append([*row, *(quantile(lags, q) for q in (0.5, 0.99)), middle(found, "late", 0.99)])
     opened = {name: measured.pages for name, measured in results.items()}
+    again = {name: measured.again for name, measured in results.items()}
     memory = {name: f"{measured.resident:.0f} MB" for name, measured in results.items()}
     note = (
         f"times in ms, from when a round was due; medians over {pairs} windows; lag: from a reward's arrival to when "
-        f"all see it learned; sent late: the generator's own share; pages opened meanwhile: {opened}; "
+        f"all see it learned; sent late: the generator's own share; windows measured again because that was more than "
+        f"{LATE:.0f}: {again}; pages opened meanwhile: {opened}; "
         f"resident: {memory}; a flush of this disk: p50 {quantile(flushes, 0.5):.2f}, p99 {quantile(flushes, 0.99):.2f}"
     )
     columns = [f"at {STEADY:.0f} rounds/s", "decide p50", "p99", "reward p99", "lag p50", "lag p99", "sent late p99"]
