@@ -232,7 +232,7 @@ def targets(results: dict[str, Measured]) -> list[Target]:
 
 def run(quick: bool) -> Result:
     """All of it."""
-    effort = Effort(1.5, 1, 1) if quick else Effort(4.0, 5, 11)
+    effort = Effort(1.5, 1, 1) if quick else Effort(4.0, 5, 15)
     without, results, flushes = measure(effort)
     assert not math.isnan(rate(without))
     tables = [throughput(without, results, effort.windows), latency(results, flushes, effort.pairs)]
