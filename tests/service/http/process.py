@@ -73,6 +73,14 @@ class Process:
         return self.popen.wait(30.0)
 
 
+def is_running(pid: int) -> bool:
+    """Also of a process that is not ours to wait for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def free_port() -> int:
     """One that nobody uses just now."""
     with socket.create_server(("127.0.0.1", 0)) as one:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.http.process import Process, running
+from tests.service.http.process import Process, is_running, running
 from tests.service.postgres_server import children
 
 
@@ -33,13 +33,6 @@ def looked(process: Process, path: str = "/") -> int:
 def makers(process: Process) -> list[int]:
     """The processes of the service that make pages."""
     return [pid for pid in children(process.popen.pid) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def soon(is_so: Callable[[], bool], seconds: float = 10.0) -> bool:

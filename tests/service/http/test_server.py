@@ -62,6 +62,16 @@ def test_a_port_that_cannot_be_had_is_refused_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "never.db").exists()
 
 
+def test_a_port_that_is_let_go_of_in_a_moment_is_waited_for() -> None:
+    """Started again at once after a kill, it was refused where the last worker was not quite gone."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        threading.Timer(0.2, taken.close).start()
+        assert server.free_port("127.0.0.1", port) == port
+
+
 def test_an_address_is_one_that_a_browser_takes() -> None:
     assert server.address(Settings(host="::1", port=80)) == "http://[::1]:80"
     assert server.address(Settings()) == "http://127.0.0.1:8000"

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.service.http.process import Process, running
+from tests.service.http.process import Process, is_running, running
+from tests.service.postgres_server import children
 from turncoat.service.client import Client
 from turncoat.service.keys import SCOPES
 from turncoat.service.problems import Unauthorised
@@ -100,3 +101,18 @@ def test_a_key_is_good_and_then_for_nothing_on_all_of_them_within_a_second(proce
     all_say(401, key)
     with Client(process.url, key=key) as client, pytest.raises(Unauthorised):
         client.decide("e")
+
+
+def test_workers_end_with_who_started_them(tmp_path: Path, postgres_url: str) -> None:
+    """Killed alone, it left its workers behind, and nobody could start again where they listened."""
+    with running(tmp_path, database=postgres_url, workers=WORKERS) as one:
+        left = children(one.popen.pid)
+        one.popen.kill()
+        one.popen.wait(10.0)
+        until = time.monotonic() + 10.0
+        while any(is_running(pid) for pid in left) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert len(left) >= WORKERS and not any(is_running(pid) for pid in left)
+        with running(tmp_path, database=postgres_url, workers=WORKERS, port=one.settings.port) as other:
+            assert called(other, "/readyz")[0] == 200
+            other.end()

@@ -9,12 +9,12 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from turncoat.service.http.kin import end_with_parent
 from turncoat.service.problems import Unavailable
 
 POLITENESS = 10  # how much it lets others go first, as `nice` counts
@@ -56,18 +56,11 @@ def _begin(database: str) -> None:
     global _maker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(POLITENESS)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent(lambda: os._exit(0))
     from turncoat.service.dashboard import Maker
     from turncoat.service.store import open_store
 
     _maker = Maker(open_store(database, beside=True))
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-    os._exit(0)
 
 
 def _make(name: str, needs_key: bool, words: dict[str, Any]) -> str:

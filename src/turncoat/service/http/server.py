@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -27,6 +28,7 @@ from turncoat.service.keys import KeyRing
 from turncoat.service.store import Store, open_store
 
 WORKER_SECONDS = 60  # without a sign of life before a worker is replaced; a compiler may keep one busy for ten
+LETTING_GO = 2.0  # seconds in which what is left of a service that was killed lets go of its port
 STARTUP_FAILURE = 3  # how uvicorn ends when it could not start
 WORKER = "turncoat.service.http.worker:worker"
 
@@ -105,20 +107,30 @@ def address(settings: Settings) -> str:
 
 def free_port(host: str, port: int) -> int:
     """The port, or any if it is 0. One that cannot be had is refused now, not after half a minute of compiling."""
-    try:
-        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(where)
-            return int(trial.getsockname()[1])
-    except OSError as problem:
-        if problem.errno == errno.EADDRINUSE:
-            said = f"port is {port}, where another program listens; accepted is a free one, or 0 for any"
-        elif problem.errno == errno.EACCES:
-            said = f"port is {port}, which this user may not listen on; accepted are ports from 1024 on"
-        else:
-            said = f"host is {host!r}: {problem.strerror}; accepted is an address of this machine"
-        raise OptionError(said) from problem
+    end = time.monotonic() + LETTING_GO
+    while True:
+        try:
+            return _bound(host, port)
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE or time.monotonic() > end:
+                raise OptionError(_refused(host, port, problem)) from problem
+        time.sleep(0.02)
+
+
+def _bound(host: str, port: int) -> int:
+    family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        trial.bind(where)
+        return int(trial.getsockname()[1])
+
+
+def _refused(host: str, port: int, problem: OSError) -> str:
+    if problem.errno == errno.EADDRINUSE:
+        return f"port is {port}, where another program listens; accepted is a free one, or 0 for any"
+    if problem.errno == errno.EACCES:
+        return f"port is {port}, which this user may not listen on; accepted are ports from 1024 on"
+    return f"host is {host!r}: {problem.strerror}; accepted is an address of this machine"
 
 
 def check(settings: Settings) -> None:

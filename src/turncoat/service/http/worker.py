@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import msgspec
@@ -14,6 +15,7 @@ from turncoat.service.engine import Engine
 from turncoat.service.http import journal
 from turncoat.service.http.app import make_app
 from turncoat.service.http.door import dashboard
+from turncoat.service.http.kin import end_with_parent
 from turncoat.service.http.office import Office
 from turncoat.service.http.server import check_bind
 from turncoat.service.http.settings import ENVIRONMENT, Settings
@@ -47,4 +49,5 @@ def _pages(office: Office) -> list[Route]:
 
 def worker() -> ASGIApp:
     """One of several: the application by the settings in the environment."""
+    end_with_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))
     return app(msgspec.json.decode(os.environ[ENVIRONMENT], type=Settings))
