@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from turncoat._jit import PACKAGE
 from turncoat.service import warm
 
 
 def test_one_at_a_time_until_all_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "CACHE", tmp_path)
-    lock, ready = tmp_path / warm.LOCK, tmp_path / warm.READY
+    lock, ready = tmp_path / warm.LOCK, tmp_path / warm.mark()
     with warm._one_at_a_time(), lock.open() as other:
         assert not ready.exists()
         with pytest.raises(BlockingIOError):
@@ -26,10 +31,29 @@ def test_a_failure_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(warm, "CACHE", tmp_path)
     with pytest.raises(ZeroDivisionError), warm._one_at_a_time():
         raise ZeroDivisionError
-    assert not (tmp_path / warm.READY).exists()
+    assert not (tmp_path / warm.mark()).exists()
 
 
 def test_without_a_cache_there_is_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "CACHE", None)
     with warm._one_at_a_time():
         pass
+
+
+def test_another_copy_has_kernels_and_a_mark_of_its_own(tmp_path: Path) -> None:
+    """Both share a folder, by their sources' hash. One started as if the other's kernels were its own, and compiled."""
+    shutil.copytree(PACKAGE, tmp_path / "turncoat", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from turncoat.service import warm; print(warm.PACKAGE, warm.CACHE, warm.mark(), sep=chr(10))"
+    seen = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONPATH": str(place), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for place in (PACKAGE.parent, tmp_path)
+    ]
+    (here, cache, mark), (there, same_cache, other_mark) = seen
+    assert here != there and cache == same_cache and mark != other_mark
+    assert warm.mark() == mark

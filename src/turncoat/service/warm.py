@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import hashlib
 import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
-from turncoat._jit import CACHE
+from turncoat._jit import CACHE, PACKAGE
 from turncoat.learners import Turncoat
+from turncoat.service.book import machine
 
-LOCK, READY = "service.lock", "service.ready"
+LOCK = "service.lock"
 A_MOMENT = 0.1  # seconds
 
 log = logging.getLogger("turncoat.warm")
@@ -34,7 +38,15 @@ def get_warm() -> None:
 
 def is_compiled() -> bool:
     """Whether all of it is on the disk."""
-    return CACHE is not None and (CACHE / READY).exists()
+    return CACHE is not None and (CACHE / mark()).exists()
+
+
+@cache
+def mark() -> str:
+    """The name of the file that says so. numba looks for kernels by all of these: another copy of us has its own."""
+    newest = max(file.stat().st_mtime_ns for file in PACKAGE.rglob("*.py"))
+    words = f"{PACKAGE} {newest} {sys.version} {machine()}"
+    return f"service-{hashlib.sha256(words.encode()).hexdigest()[:16]}.ready"
 
 
 def warm_up() -> None:
@@ -67,4 +79,4 @@ def _one_at_a_time() -> Iterator[None]:
     with (CACHE / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-        (CACHE / READY).touch()
+        (CACHE / mark()).touch()
