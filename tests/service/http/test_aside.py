@@ -66,3 +66,6 @@ def test_it_ends_with_the_service(process: Process, how: signal.Signals) -> None
     process.popen.send_signal(how)
     process.popen.wait(30.0)
     assert soon(lambda: not is_running(maker))
+    if how == signal.SIGTERM:
+        time.sleep(0.5)  # who looks for what was left behind comes last
+        assert "leaked" not in process.log()

@@ -9,6 +9,7 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,6 +18,7 @@ from typing import Any
 from turncoat.service.http.kin import end_with_parent
 from turncoat.service.problems import Unavailable
 
+PATIENCE = 3.0  # seconds
 POLITENESS = 10  # how much it lets others go first, as `nice` counts
 
 
@@ -41,9 +43,12 @@ class Aside:
             raise Unavailable("the process that makes pages has ended; try again") from ended
 
     def close(self) -> None:
-        """Let it go."""
+        """Wait a little for the page that it is making, and let it go."""
         if self._process is not None:
-            self._process.shutdown(wait=False, cancel_futures=True)
+            ending = threading.Thread(target=self._process.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+            self._process = None
+            ending.start()
+            ending.join(PATIENCE)
 
 
 # --- in that process ---
