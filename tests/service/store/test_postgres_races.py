@@ -106,6 +106,21 @@ def test_who_can_wait_gets_it_as_it_is_afterwards(
     assert later.result(10) == 6
 
 
+def test_what_a_look_has_prepared_stays_so(two: tuple[PostgresStore, PostgresStore]) -> None:
+    """A failure later on is no reason to prepare it again, under another name, for as long as the connection lives."""
+    one, _ = two
+    count = "SELECT COUNT(*) FROM pg_prepared_statements"
+    for _ in range(4):
+        with one.reading() as session:
+            assert session.rows("SELECT 1") == [(1,)]
+            before = session.rows(count)
+        with pytest.raises(StoreError), one.reading() as session:
+            session.rows("SELECT nonsense")
+    with one.reading() as session:
+        assert session.rows("SELECT 1") == [(1,)]
+        assert session.rows(count) == before
+
+
 def test_who_has_looked_holds_nothing(two: tuple[PostgresStore, PostgresStore], postgres_store_url: str) -> None:
     """Nobody waits for the end of a look, but it comes: a snapshot kept open would keep every vacuum from its work."""
     one, _ = two

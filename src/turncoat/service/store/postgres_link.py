@@ -173,6 +173,8 @@ class Link:
 
     def turn_away(self) -> None:
         """The end of a transaction that only looked. Nobody waits for the answer; who next needs the link reads it."""
+        if all(one is None for one in self._sent):  # every answer was read, and none was an error
+            self._fresh.clear()
         self._say("COMMIT")
         self._sync()
 
