@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import secrets
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,9 +32,25 @@ def checksum(key: str, arrays: dict[str, NDArray[Any]]) -> str:
 def save_record(file: Path, key: str, record: Any) -> None:
     """Write a NamedTuple of arrays and numbers."""
     arrays = {name: np.asarray(value) for name, value in record._asdict().items()}
+    write_whole(file, packed({**arrays, CHECKSUM: np.array(checksum(key, arrays))}))
+
+
+class _Archive(zipfile.ZipFile):
+    """One in memory: what is dropped half made is not closed. Closing it would say so in the place of Ctrl-C."""
+
+    def __del__(self) -> None:
+        pass
+
+
+def packed(arrays: dict[str, NDArray[Any]]) -> bytes:
+    """What `np.savez_compressed` writes, which does close it."""
     room = io.BytesIO()
-    np.savez_compressed(room, allow_pickle=False, **arrays, **{CHECKSUM: np.array(checksum(key, arrays))})
-    write_whole(file, room.getvalue())
+    archive = _Archive(room, "w", zipfile.ZIP_DEFLATED)
+    for name, array in arrays.items():
+        with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+            np.lib.format.write_array(member, array, allow_pickle=False)
+    archive.close()
+    return room.getvalue()
 
 
 def load_record(kind: type[Record], file: Path, key: str) -> Record | None:
