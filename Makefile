@@ -1,7 +1,7 @@
 # Every target sets itself up in .venv. Needs GNU make 3.81 or newer, a POSIX shell, Python 3.11 or newer.
 
 .DEFAULT_GOAL := help
-.PHONY: help race serve test chaos check bench figures pins clean
+.PHONY: help race serve test check coverage chaos bench figures pins clean
 .NOTPARALLEL:
 
 BIN := .venv/bin
@@ -15,6 +15,7 @@ help:
 	@echo "  make serve     start the decision service, with its database and dashboard; Ctrl-C ends it"
 	@echo "  make test      make check, then the whole suite compiled and a smaller pass with the JIT off"
 	@echo "  make check     ruff, mypy, import-linter and the architecture tests"
+	@echo "  make coverage  the pass with the JIT off once more, and which lines it missed; takes over twice as long"
 	@echo "  make chaos     kill the decision service and its databases again and again, and count what was lost"
 	@echo "  make bench     time the learners and the comparator, beside their peers"
 	@echo "  make figures   draw the figures of the docs again"
@@ -48,17 +49,16 @@ CHECKS = \
 # Two passes at once, one a core. The second: a smaller one with the JIT off, then the folders APART, compiled into a
 # cache of their own (two processes must not compile the same kernel into one). What needs the same kernels is on the
 # same side: here every learner on tables of losses, APART the races over environments, and the service.
-APART = tests/cli tests/examples tests/experiments tests/race tests/report tests/theory \
-	tests/service/chaos tests/service/cli tests/service/contract tests/service/dashboard \
-	tests/service/engine tests/service/http tests/service/store
+APART = tests/cli tests/examples tests/experiments tests/race tests/report tests/service tests/theory
 
 SUITE = \
 	echo "-- the suite, compiled"; \
 	$(BIN)/python -m pytest -q --ignore=tests/architecture $(APART:%=--ignore=%) $(ARGS)
 
+JIT_OFF = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cacheprovider
+
 SECOND = \
-	echo "-- the smaller pass, JIT off, with coverage"; \
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cacheprovider --cov --cov-report=term; \
+	echo "-- the smaller pass, JIT off"; $(JIT_OFF); \
 	echo "-- the rest of the suite, compiled: $(APART)"; \
 	NUMBA_CACHE_DIR="$(CURDIR)/.venv/kernels" $(BIN)/python -m pytest -q -p no:cacheprovider $(APART)
 
@@ -87,6 +87,9 @@ test: .venv/.dev
 
 check: .venv/.dev
 	$(call timed,check,$(CHECKS))
+
+coverage: .venv/.dev
+	$(call timed,coverage,$(JIT_OFF) --cov --cov-report=term)
 
 chaos: .venv/.dev
 	$(call timed,chaos,$(SYSTEM); $(BIN)/python -m tests.chaos $(ARGS))
