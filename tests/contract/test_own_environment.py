@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from turncoat._jit import CACHE
+from turncoat._cache import CACHE
 from turncoat._rules import mean_of, planted_of, see
 from turncoat.environments import Table, jit_rule, register_environment
 from turncoat.errors import LossError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from turncoat._jit import PACKAGE
+from turncoat._cache import PACKAGE
 from turncoat.service import warm
 
 

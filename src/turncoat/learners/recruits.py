@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
-from turncoat._jit import PACKAGE
+from turncoat._cache import PACKAGE
 from turncoat.errors import HorizonError, OptionError, unknown
 from turncoat.learners.learner import Learner, Stability
 from turncoat.learners.linear import LinearLearner

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterator
+from importlib import metadata
 from typing import Any, cast
 
 import msgspec
-import numba
 import numpy as np
 
 from turncoat._version import __version__
 from turncoat.errors import StateError
-from turncoat.learners import restore
 from turncoat.packages import needed
 from turncoat.service.problems import NotFound
 from turncoat.service.snapshot import ArmRow, Config, Learner, Snapshot
@@ -156,8 +155,20 @@ def read_learner(session: Session, experiment: int) -> tuple[int, Learner]:
         raise StoreError(f"the learner's state in experiment {experiment} cannot be read: {problem}") from problem
 
 
+# Learners bring the compiler with them, half a second of imports that a service which begins need not wait for.
+
+
+def newborn(arms: list[str], seed: int) -> Learner:
+    """A learner that knows nothing yet."""
+    from turncoat.learners import Turncoat
+
+    return Turncoat(arms, seed=seed)
+
+
 def revived(state: bytes) -> Learner:
     """The learner that was written down."""
+    from turncoat.learners import restore
+
     return cast(Learner, restore(msgspec.json.decode(bytes(state))))
 
 
@@ -174,4 +185,5 @@ def checksum(state: bytes) -> str:
 def machine() -> str:
     """What numbers depend on in their last digits: processor, compiler and libraries."""
     cpu = needed("llvmlite.binding", "the service", "serve").get_host_cpu_name()
-    return f"turncoat {__version__}, numpy {np.__version__}, numba {numba.__version__}, {platform.machine()} {cpu}"
+    numba = metadata.version("numba")
+    return f"turncoat {__version__}, numpy {np.__version__}, numba {numba}, {platform.machine()} {cpu}"

@@ -10,11 +10,10 @@ import msgspec
 from msgspec import UNSET
 
 from turncoat.errors import ArmsError
-from turncoat.learners import Turncoat
 from turncoat.service import words
 from turncoat.service.applier import advance
 from turncoat.service.audit import write_down
-from turncoat.service.book import Book, checksum, machine, read_present, written
+from turncoat.service.book import Book, checksum, machine, newborn, read_present, written
 from turncoat.service.chance import Chance
 from turncoat.service.checks import check_arms, check_caps, check_config, check_name, checked_payload, named_arms
 from turncoat.service.problems import Conflicting, NotFound, Stale, Unavailable, Unprocessable
@@ -36,7 +35,7 @@ def create(store: Store, book: Book, chance: Chance, now: float, new: words.NewE
     check_arms(rows)
     check_caps(rows)
     seed = chance.bits(53) if new.seed is None else new.seed
-    learner: Learner = Turncoat([row.arm for row in rows], seed=seed)
+    learner = newborn([row.arm for row in rows], seed)
     state = written(learner)
     digest = checksum(state)
     with store.transaction() as session:

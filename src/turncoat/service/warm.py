@@ -1,6 +1,6 @@
 """Compiles what the service runs, before it says that it is ready: the first time it takes half a minute.
 
-Later starts find it on the disk. To load it takes half a second, which those who are waiting should not wait for.
+Later starts find it on the disk. To load it, and the compiler, takes a second, for which nobody should have to wait.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from turncoat._jit import CACHE, PACKAGE
-from turncoat.learners import Turncoat
-from turncoat.service.book import machine
+from turncoat._cache import CACHE, PACKAGE
+from turncoat.service.book import machine, newborn
 
 LOCK = "service.lock"
-A_MOMENT = 0.1  # seconds
+A_MOMENT = 0.5  # seconds in which it can begin to serve
 
 log = logging.getLogger("turncoat.warm")
 
@@ -53,7 +52,7 @@ def warm_up() -> None:
     """Do once, with a learner that is thrown away, all that a learner is ever asked for."""
     start = time.monotonic()
     with _one_at_a_time():
-        learner = Turncoat(["one", "two", "three"], seed=0)
+        learner = newborn(["one", "two", "three"], seed=0)
         learner.probabilities(allowed=["one", "two", "three"])
         learner.probabilities(allowed=["one", "two"])
         learner.observe(0, 0.5, 0.5)
