@@ -7,6 +7,7 @@ postgres    the database under a service that lives on
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -17,6 +18,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -30,7 +32,7 @@ from turncoat.service.store import Store, open_store
 Target = Literal["service", "applier", "postgres"]
 
 CLIENTS = 12
-BETWEEN = (0.1, 0.9)  # seconds from being ready to the next kill
+BETWEEN = (0.1, 2.5)  # seconds from being ready to the next kill
 SHORT_WINDOW = 2.0  # seconds: a little more than the windows of `mean` and `brief`
 SETTLED, BROKEN_SETTLED = 30.0, 5.0  # seconds to apply what waits, once the clients have ended
 
@@ -56,7 +58,8 @@ class Outcome:
     seconds: float = 0.0  # under load, from the first request to the last
     rounds: int = 0  # decisions asked for and answered meanwhile whose rewards were accepted
     ready: list[float] = field(default_factory=list)  # seconds from each start to being ready
-    deciding: list[float] = field(default_factory=list)  # and to the first decision answered
+    deciding: list[float] = field(default_factory=list)  # to the first decision answered
+    choosing: list[float] = field(default_factory=list)  # to the first among some arms only, where it lived so long
     verdict: Verdict = field(default_factory=Verdict)
     load: float = 0.0  # the machine's load average at the end
 
@@ -157,10 +160,11 @@ class _Campaign:
         outcome = self._outcome
         with _opened(self._where) as store, store.reading() as session:
             outcome.verdict = check(session, memory)
-        answered = sorted(asked.answered for asked in memory.asked)
-        for start in self._starts:
-            if (first := bisect_right(answered, start)) < len(answered):
-                outcome.deciding.append(answered[first] - start)
+        answered = sorted((asked.answered, b"allowed_arms" in asked.body) for asked in memory.asked)
+        for start, end in pairwise([*self._starts, math.inf]):
+            since = answered[bisect_right(answered, (start, True)) :]
+            outcome.deciding += [at - start for at, choosy in since if not choosy][:1]
+            outcome.choosing += [at - start for at, choosy in since if choosy and at < end][:1]
         outcome.rounds = sum(told.status in ("accepted", "pending_decision") for told in memory.told)
         outcome.load = os.getloadavg()[0]
         if len(outcome.ready) < self._plan.kills:

@@ -18,7 +18,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.chaos.memory import Asked, Changed, Memory, Told
 from tests.chaos.wire import Answer, Line, Lost, Refused
@@ -47,6 +47,8 @@ class NeverAnswered(Exception):
 
 class Client(threading.Thread):
     """One client, from its own seed. `board` is where clients leave decisions for one another to reward."""
+
+    _usable: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, name: str, seed: int, port: int, ending: threading.Event, board: deque[str]) -> None:
         super().__init__(name=name, daemon=True)
@@ -92,9 +94,7 @@ class Client(threading.Thread):
         ask: dict[str, Any] = {}
         if self._random.random() < 0.3:
             ask["unit_id"] = f"unit {self._random.randrange(1000)}"
-        if self._random.random() < 0.05:
-            ask["allowed_arms"] = ["a", "b"]
-        decision = self._decide("hot", ask)
+        decision = self._decide("hot", ask | self._usable)
         if self._random.random() < POSTED:
             self._board.append(decision)
         if self._random.random() < 0.95:
@@ -199,6 +199,12 @@ class Client(threading.Thread):
         raise NeverAnswered
 
 
+class Choosy(Client):
+    """One who can use only some arms of `hot`: the learner itself is asked each time."""
+
+    _usable: ClassVar[dict[str, Any]] = {"allowed_arms": ["a", "b"]}
+
+
 class Keeper(Client):
     """The one who changes arms of `hot` meanwhile."""
 
@@ -224,10 +230,10 @@ class Keeper(Client):
 
 
 def crowd(n: int, ports: Sequence[int], seed: int, ending: threading.Event) -> list[Client]:
-    """So many clients, not started, one of which changes arms."""
+    """So many clients, not started, one of which changes arms, and one is choosy."""
     board: deque[str] = deque(maxlen=100)
     seeds = random.Random(seed)
-    kinds: list[type[Client]] = [Keeper, *[Client] * (n - 1)]
+    kinds: list[type[Client]] = [Keeper, Choosy, *[Client] * (n - 2)]
     return [
         kind(f"{kind.__name__.lower()}-{i}", seeds.getrandbits(64), ports[i % len(ports)], ending, board)
         for i, kind in enumerate(kinds)

@@ -20,19 +20,30 @@ from turncoat._cache import CACHE, PACKAGE
 from turncoat.service.book import machine, newborn
 
 LOCK = "service.lock"
-A_MOMENT = 0.5  # seconds in which it can begin to serve
+A_MOMENT = 0.2  # seconds in which it can begin to serve
 
 log = logging.getLogger("turncoat.warm")
 
 
-def get_warm() -> None:
-    """Compile now; or load in a moment, beside everything else."""
-    if not is_compiled():
+def get_warm() -> threading.Event:
+    """Compile now; or load in a moment, beside everything else. The event: that is over, and learning takes no time."""
+    warm = threading.Event()
+    if is_compiled():
+        loading = threading.Timer(A_MOMENT, _load, [warm])
+        loading.name, loading.daemon = "turncoat-warm", True
+        loading.start()
+    else:
         warm_up()
-        return
-    loading = threading.Timer(A_MOMENT, warm_up)
-    loading.name, loading.daemon = "turncoat-warm", True
-    loading.start()
+        warm.set()
+    return warm
+
+
+def _load(warm: threading.Event) -> None:
+    try:
+        warm_up()
+    except Exception:
+        log.exception("learners could not be loaded")
+    warm.set()  # who needs one that could not be loaded is told so there
 
 
 def is_compiled() -> bool:

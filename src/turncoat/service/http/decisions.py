@@ -19,6 +19,8 @@ is_uuid = re.compile(words.UUID).fullmatch
 async def decide(office: Office, call: Call) -> words.Decided | Reply:
     """Draw an arm, and record how probable it was."""
     key = call.header("Idempotency-Key") if b"idempotency-key" in call.headers else None
+    if call.body.allowed_arms is not None:
+        await office.get_learner()
     done = await office.desk.leave(Decide(call.params["key"], call.body, key))
     if isinstance(done, Exception):
         raise done

@@ -1,7 +1,8 @@
 """The engine's desk: one thread owns the engine, and everybody else leaves their errands here.
 
 While the thread is at work, errands gather; it then takes all that wait as one batch, so that one commit to the disk
-serves many callers and nobody waits longer for company than the commit before took. Between batches it applies rewards.
+serves many callers and nobody waits longer for company than the commit before took. Between batches it applies rewards,
+once whoever loads the compiler beside it (`warm`) has done so: until then it decides from what is stored.
 """
 
 from __future__ import annotations
@@ -60,11 +61,13 @@ class Desk:
         *,
         watch: Watch | None = None,
         applies: bool = True,
+        warm: threading.Event | None = None,
         when_down: Callable[[Decide], Done] | None = None,
     ) -> None:
         self._engine = engine
         self._watch = watch
         self._applies = applies
+        self._warm = warm
         self._when_down = when_down
         self._queue: SimpleQueue[tuple[Errand, asyncio.Future[Any]] | _Deed | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._live, name="turncoat-engine", daemon=True)
@@ -182,7 +185,8 @@ class Desk:
 
     def _look_after(self) -> None:
         """See what others changed, apply what has come in, and say when to do so again."""
-        more = self._attempt(self._engine.work if self._applies else self._engine.refresh)
+        learns = self._applies and (self._warm is None or self._warm.is_set())
+        more = self._attempt(self._engine.work if learns else self._engine.refresh)
         wait = TROUBLE if self.trouble else 0.0 if more else LATER
         self._due = time.monotonic() + wait
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from turncoat.service import words
 from turncoat.service.http.office import Office
@@ -10,12 +12,14 @@ from turncoat.service.http.reply import Header, Reply, answer
 from turncoat.service.http.row import Call
 from turncoat.service.problems import Malformed
 
+T = TypeVar("T")
+
 POINTS, MOST_POINTS = 1000, 10_000
 
 
 async def create_experiment(office: Office, call: Call) -> Reply:
     """Open an experiment."""
-    opened = await office.desk.run(partial(office.engine.create, call.body, actor=actor(call)))
+    opened = await _changed(office, partial(office.engine.create, call.body, actor=actor(call)))
     return answer(opened, 201, [(b"location", f"/v1/experiments/{opened.key}".encode()), etag(opened)])
 
 
@@ -24,19 +28,25 @@ async def change_experiment(office: Office, call: Call) -> Reply:
     change = partial(
         office.engine.change, call.params["key"], call.body, if_revision=seen_revision(call), actor=actor(call)
     )
-    changed = await office.desk.run(change)
+    changed = await _changed(office, change)
     return answer(changed, headers=[etag(changed)])
 
 
 async def add_arm(office: Office, call: Call) -> words.Arm:
     """Add an arm while it runs."""
-    return await office.desk.run(partial(office.engine.add_arm, call.params["key"], call.body, actor=actor(call)))
+    return await _changed(office, partial(office.engine.add_arm, call.params["key"], call.body, actor=actor(call)))
 
 
 async def change_arm(office: Office, call: Call) -> words.Arm:
     """Pause, resume or retire an arm, or set its floor, cap and payload."""
     key, arm = call.params["key"], call.params["arm"]
-    return await office.desk.run(partial(office.engine.change_arm, key, arm, call.body, actor=actor(call)))
+    return await _changed(office, partial(office.engine.change_arm, key, arm, call.body, actor=actor(call)))
+
+
+async def _changed(office: Office, change: Callable[[], T]) -> T:
+    """Every change asks the learner what is to be served from now on."""
+    await office.get_learner()
+    return await office.desk.run(change)
 
 
 async def list_experiments(office: Office, call: Call) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ T = TypeVar("T")
 
 LOOKERS = 4  # threads
 WATCH_EVERY = 0.4  # seconds
+LOADING = 0.02  # seconds between looks whether learners have been loaded
 
 log = logging.getLogger("turncoat.http")
 
@@ -35,11 +37,19 @@ log = logging.getLogger("turncoat.http")
 class Office:
     """Opened when the server starts, closed when it ends."""
 
-    def __init__(self, engine: Engine, store: Store, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        settings: Settings,
+        clock: Clock | None = None,
+        warm: threading.Event | None = None,
+    ) -> None:
         self.engine = engine
         self.store = store
         self.settings = settings
         self.clock = clock or SystemClock()
+        self._warm = warm
         self.ring = KeyRing(store, self.clock)
         self.guard = Guard(self.ring, loopback=is_loopback(settings.host))
         self.metrics = Metrics(store, self.clock)
@@ -47,6 +57,7 @@ class Office:
             engine,
             watch=self.metrics,
             applies=settings.role != "front",
+            warm=warm,
             when_down=engine.stale if settings.on_store_down == "stale" else None,
         )
         self.description = b"{}"  # for /openapi.json
@@ -72,6 +83,11 @@ class Office:
         self._lookers.shutdown()
         self._watchers.shutdown()
         self.store.close()
+
+    async def get_learner(self) -> None:
+        """Whoever needs more of a learner than what it has published waits here at first, and holds up nobody else."""
+        while self._warm is not None and not self._warm.is_set():
+            await asyncio.sleep(LOADING)
 
     async def look(self, what: Callable[[], T], *, at_once: bool = False) -> T:
         """Look something up, in a thread that the engine does not wait for; `at_once`: nor any other look."""

@@ -33,10 +33,8 @@ def app(settings: Settings) -> ASGIApp:
     store = open_store(settings.database)
     try:
         check_bind(settings, store)
-        office = Office(Engine(store), store, settings)
-        made = make_app(office, _pages(office))
-        get_warm()
-        return made
+        office = Office(Engine(store), store, settings, warm=get_warm())
+        return make_app(office, _pages(office))
     except BaseException:
         store.close()
         raise
