@@ -46,10 +46,10 @@ CHECKS = \
 	echo "-- mypy";          wait $$mypy || status=$$?; cat .venv/mypy.log; \
 	[ $$status -eq 0 ]
 
-# Two passes at once, one a core. The second: a smaller one with the JIT off, then the folders APART, compiled into a
-# cache of their own (two processes must not compile the same kernel into one). What needs the same kernels is on the
-# same side: here every learner on tables of losses, APART the races over environments, and the service.
-APART = tests/cli tests/examples tests/experiments tests/race tests/report tests/service tests/theory
+# Two passes at once, one a core, of about the same length. The second: a smaller one with the JIT off, then the folders
+# APART. What one has compiled the other finds on the disk.
+APART = tests/cli tests/examples tests/experiments tests/property tests/race tests/report tests/service \
+	tests/statistical tests/theory
 
 SUITE = \
 	echo "-- the suite, compiled"; \
@@ -60,7 +60,7 @@ JIT_OFF = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cachep
 SECOND = \
 	echo "-- the smaller pass, JIT off"; $(JIT_OFF); \
 	echo "-- the rest of the suite, compiled: $(APART)"; \
-	NUMBA_CACHE_DIR="$(CURDIR)/.venv/kernels" $(BIN)/python -m pytest -q -p no:cacheprovider $(APART)
+	$(BIN)/python -m pytest -q -p no:cacheprovider $(APART)
 
 # A browser and PostgreSQL for the tests: only on a build machine, and only for root. Elsewhere those tests may skip.
 SYSTEM = \

@@ -1,10 +1,12 @@
 """The one way to compile a function.
 
-Every kernel of the package is decorated here and nowhere else, for two reasons.
+Every kernel of the package is decorated here and nowhere else, for three reasons.
 
 * numba's disk cache looks only at the file of the *calling* function: change a kernel in another file and the
   old one keeps running. So the cache folder is named by a hash of the package's sources.
-* A folder that cannot be written must mean "no cache", never an import error.
+* A folder that cannot be written must mean "no cache", never an error.
+* numba numbers the versions of a function in an index: two processes that compile at once may give two of them one
+  number, and a later one is served the wrong machine code. So each is a file of its own, found by what it is of.
 
 That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
 them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
@@ -15,8 +17,11 @@ one over kernels never is.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +29,7 @@ os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")  # one libm, so that one 
 
 import numba
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, overload
 
 from turncoat._cache import CACHE, PACKAGE
@@ -48,8 +53,40 @@ def _is_foreign(kind: Any) -> bool:
     return isinstance(kind, numba.types.BaseTuple) and any(_is_foreign(part) for part in kind)
 
 
+def _spelled(kind: Any) -> str:
+    """A type in words. numba's own leave out where a NamedTuple is from."""
+    owner = getattr(kind, "instance_class", object)
+    parts = ", ".join(map(_spelled, kind)) if isinstance(kind, numba.types.BaseTuple) else ""
+    return f"{kind!r} as {owner.__module__}.{owner.__qualname__}({parts})"
+
+
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    """One file for each function and the types it is compiled for, written at once and whole, whoever else writes."""
+
+    def load(self, key: Any) -> Any:
+        """What was kept under this key, if anything that can be read."""
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
+            known, data = self._load_data(self._name(key))
+            return data if known == key else None
+        return None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep it, where there is room."""
+        with suppress(OSError):
+            self._save_data(self._name(key), (key, data))
+
+    def _name(self, key: Any) -> str:
+        kinds, *rest = key  # processor and byte code
+        words = [self._version, *map(_spelled, getattr(kinds, "args", kinds)), *map(repr, rest)]
+        return str(self._data_name(int(hashlib.sha256("\n".join(words).encode()).hexdigest()[:16], 16)))
+
+
 class _PackageCache(FunctionCache):  # type: ignore[misc]
     """numba's disk cache, but only for what the source hash covers."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, None)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for these types before, if it is on disk."""
@@ -66,7 +103,7 @@ def _compile(function: Function, **flags: bool) -> Function:
     closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
     ours = PACKAGE in Path(function.__code__.co_filename).parents
     ours = ours and all(isinstance(thing, type) and _is_ours(thing) for thing in closed_over)
-    for owner in closed_over if ours else ():  # an index of its own on disk: two processes may write at once
+    for owner in closed_over if ours else ():  # so that names, on disk too, say which it is
         function.__qualname__ += f"-{owner.__module__}.{owner.__qualname__}"
     kernel: Any = numba.njit(error_model="numpy", **flags)(function)
     if CACHE is None or not ours or kernel is function:  # it is the function itself when the JIT is off

@@ -21,7 +21,7 @@ for make in LEARNERS.values():
 """
 
 
-# A band's kinds are a class that is made at run time. Played, so that the loop's index on disk holds its types.
+# A band's kinds are a class that is made at run time. Played, so that the loop is compiled for its types too.
 MIXED = """
 import numpy as np
 import turncoat as tc
@@ -47,7 +47,7 @@ def test_the_rounds_of_every_learner_come_from_disk() -> None:
     lines = run(ROUNDS, NUMBA_CACHE_DIR=home)
     names, hits, misses = zip(*(line.rsplit(maxsplit=2) for line in lines), strict=True)
     assert {*hits} == {"1"} and {*misses} == {"0"}
-    assert len({*names}) == len(names) >= 18  # it names the index on disk: with one for all, two processes mix them up
+    assert len({*names}) == len(names) >= 18
 
 
 @pytest.mark.skipif(_cache.CACHE is None, reason="there is no folder to keep kernels in")

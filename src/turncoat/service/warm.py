@@ -53,9 +53,8 @@ def is_compiled() -> bool:
 
 @cache
 def mark() -> str:
-    """The name of the file that says so. numba looks for kernels by all of these: another copy of us has its own."""
-    newest = max(file.stat().st_mtime_ns for file in PACKAGE.rglob("*.py"))
-    words = f"{PACKAGE} {newest} {sys.version} {machine()}"
+    """The name of the file that says so. Kernels are looked for by all of these: another copy of us has its own."""
+    words = f"{PACKAGE} {sys.version} {machine()}"
     return f"service-{hashlib.sha256(words.encode()).hexdigest()[:16]}.ready"
 
 
@@ -79,7 +78,7 @@ def warm_up() -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Processes that compile the same kernel at once would spoil its cache: the others wait, and find it there.
+    """What one process compiles the others need not compile too: they wait, and find it there.
 
     Once somebody has compiled all of it, nobody waits any more. (Lock and mark lie with the kernels of this version.)
     """
