@@ -15,7 +15,7 @@ help:
 	@echo "  make serve     start the decision service, with its database and dashboard; Ctrl-C ends it"
 	@echo "  make test      make check, then the whole suite compiled and a smaller pass with the JIT off"
 	@echo "  make check     ruff, mypy, import-linter and the architecture tests"
-	@echo "  make coverage  the pass with the JIT off once more, and which lines it missed; takes over twice as long"
+	@echo "  make coverage  the pass with the JIT off, and which lines it missed; counting makes it over twice as long"
 	@echo "  make chaos     kill the decision service and its databases again and again, and count what was lost"
 	@echo "  make bench     time the learners and the comparator, beside their peers"
 	@echo "  make figures   draw the figures of the docs again"

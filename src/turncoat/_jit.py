@@ -5,8 +5,9 @@ Every kernel of the package is decorated here and nowhere else, for three reason
 * numba's disk cache looks only at the file of the *calling* function: change a kernel in another file and the
   old one keeps running. So the cache folder is named by a hash of the package's sources.
 * A folder that cannot be written must mean "no cache", never an error.
-* numba numbers the versions of a function in an index: two processes that compile at once may give two of them one
-  number, and a later one is served the wrong machine code. So each is a file of its own, found by what it is of.
+* numba numbers a function's compiled versions in an index: two processes that compile at once may give two versions
+  one number, and a later process is served the wrong machine code. So each version is a file of its own, named by a
+  hash of types, processor and byte code.
 
 That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
 them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
@@ -36,6 +37,8 @@ from turncoat._cache import CACHE, PACKAGE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+DIGEST = 32  # bytes of a SHA-256
+not_kept: list[str] = []  # kernels of this process that the next will have to compile again, though they are ours
 UNWRAPPED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # numba wraps every function for Python
 
 
@@ -49,7 +52,7 @@ def _is_foreign(kind: Any) -> bool:
     if owner is not None and not _is_ours(owner):
         return True
     if isinstance(kind, numba.types.NamedTupleClass):
-        return True  # it may be made at run time, and the next process must be able to read the index
+        return True  # it may be made at run time: no other process would know it again
     return isinstance(kind, numba.types.BaseTuple) and any(_is_foreign(part) for part in kind)
 
 
@@ -60,61 +63,87 @@ def _spelled(kind: Any) -> str:
     return f"{kind!r} as {owner.__module__}.{owner.__qualname__}({parts})"
 
 
-class _Files(IndexDataCacheFile):  # type: ignore[misc]
-    """One file for each function and the types it is compiled for, written at once and whole, whoever else writes."""
+def _kinds(signature: Any) -> Any:
+    """The types of the arguments. numba passes a signature, or just them."""
+    return getattr(signature, "args", signature)
+
+
+class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """A file for each version of a function, named by what it was compiled for, and replaced as a whole."""
 
     def load(self, key: Any) -> Any:
-        """What was kept under this key, if anything that can be read."""
-        with suppress(OSError, EOFError, pickle.UnpicklingError):
-            known, data = self._load_data(self._name(key))
-            return data if known == key else None
+        """What was kept under this key, if it is there and as it was written."""
+        with suppress(OSError):
+            content = Path(self._path(key)).read_bytes()
+            digest, written = content[:DIGEST], content[DIGEST:]
+            if hashlib.sha256(written).digest() == digest:
+                known, data = pickle.loads(written)
+                return data if known == key else None
         return None
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep it, where there is room."""
-        with suppress(OSError):
-            self._save_data(self._name(key), (key, data))
+        """Keep it."""
+        written = self._dump((key, data))
+        with self._open_for_write(self._path(key)) as file:
+            file.write(hashlib.sha256(written).digest() + written)
 
-    def _name(self, key: Any) -> str:
-        kinds, *rest = key  # processor and byte code
-        words = [self._version, *map(_spelled, getattr(kinds, "args", kinds)), *map(repr, rest)]
-        return str(self._data_name(int(hashlib.sha256("\n".join(words).encode()).hexdigest()[:16], 16)))
+    def _path(self, key: Any) -> str:
+        signature, *rest = key  # the rest: processor and byte code
+        words = [self._version, *map(_spelled, _kinds(signature)), *map(repr, rest)]
+        digest = hashlib.sha256("\n".join(words).encode()).digest()
+        return str(self._data_path(self._data_name(int.from_bytes(digest[:8], "big"))))
 
 
 class _PackageCache(FunctionCache):  # type: ignore[misc]
-    """numba's disk cache, but only for what the source hash covers."""
+    """numba's disk cache, but in such files, and only for what the source hash covers."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = _Files(self._cache_path, self._impl.filename_base, None)
+        self._cache_file = _KernelFiles(self._cache_path, self._impl.filename_base, None)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for these types before, if it is on disk."""
-        foreign = any(_is_foreign(kind) for kind in getattr(sig, "args", sig))
+        foreign = any(map(_is_foreign, _kinds(sig)))
         return None if foreign else super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for these types."""
-        if not any(_is_foreign(kind) for kind in getattr(sig, "args", sig)):
-            super().save_overload(sig, data)
+        """Keep what was compiled for these types, if the disk lets us."""
+        if not any(map(_is_foreign, _kinds(sig))):
+            try:
+                super().save_overload(sig, data)
+            except OSError:
+                not_kept.append(self._name)
 
 
 def _compile(function: Function, **flags: bool) -> Function:
     closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
     ours = PACKAGE in Path(function.__code__.co_filename).parents
     ours = ours and all(isinstance(thing, type) and _is_ours(thing) for thing in closed_over)
-    for owner in closed_over if ours else ():  # so that names, on disk too, say which it is
+    for owner in closed_over if ours else ():  # else kernels of two processes may have one symbol
         function.__qualname__ += f"-{owner.__module__}.{owner.__qualname__}"
     kernel: Any = numba.njit(error_model="numpy", **flags)(function)
-    if CACHE is None or not ours or kernel is function:  # it is the function itself when the JIT is off
-        return kernel  # type: ignore[no-any-return]
+    if ours and kernel is not function:  # it is the function itself when the JIT is off
+        cache = _cache_of(function)
+        if cache is None:
+            not_kept.append(function.__qualname__)
+        else:
+            kernel._cache = cache
+    return kernel  # type: ignore[no-any-return]
+
+
+def _cache_of(function: Callable[..., Any]) -> _PackageCache | None:
+    """Where its versions are kept, if anywhere. numba may choose another folder, which our sources do not name."""
+    if CACHE is None:
+        return None
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
     try:
-        kernel._cache = _PackageCache(function)
+        cache = _PackageCache(function)
+    except (OSError, RuntimeError):
+        return None
     finally:
         numba.config.CACHE_DIR = before
-    return kernel  # type: ignore[no-any-return]
+    return cache if CACHE in Path(cache.cache_path).parents else None
 
 
 def jit(function: Function) -> Function:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
 import pytest
 
-from tests.architecture.test_start_up import SHORT_GAME, compiled, run
+from tests.architecture.test_start_up import PACKAGE, compiled, run
 from turncoat import _jit
 
 N_KEYS = 150
@@ -23,7 +24,7 @@ class Pair(NamedTuple):
 
 
 def files(folder: Path) -> Any:
-    return _jit._Files(str(folder), "kernel", None)
+    return _jit._KernelFiles(str(folder), "kernel", None)
 
 
 def key_of(number: int, writer: int = 0) -> Any:
@@ -57,16 +58,19 @@ def test_what_is_not_there_or_not_whole_is_not_found(tmp_path: Path) -> None:
     assert files(tmp_path).load(key_of(2)) is None
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
-    for end in range(len(whole)):
-        file.write_bytes(whole[:end])
-        assert files(tmp_path).load(key_of(1)) is None
+    for i in range(len(whole)):
+        for damaged in (whole[:i], whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :]):
+            file.write_bytes(damaged)
+            assert files(tmp_path).load(key_of(1)) is None
+    file.write_bytes(bytes(len(whole)))
+    assert files(tmp_path).load(key_of(1)) is None
     files(tmp_path).save(key_of(1), "again")
     assert files(tmp_path).load(key_of(1)) == "again"
 
 
 def test_another_s_file_is_not_taken_for_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should two ever share a name."""
-    monkeypatch.setattr(_jit._Files, "_name", lambda self, key: "same.nbc")
+    monkeypatch.setattr(_jit._KernelFiles, "_path", lambda self, key: str(tmp_path / "same.nbc"))
     files(tmp_path).save(key_of(1), "data")
     assert files(tmp_path).load(key_of(1)) == "data"
     assert files(tmp_path).load(key_of(2)) is None
@@ -80,21 +84,56 @@ def test_tuples_of_the_same_name_from_elsewhere_are_not_the_same() -> None:
     assert len({*spelled}) == 4
 
 
-def test_a_full_disk_means_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+# A kernel in a file of the package, and what stands before it there.
+OWN = """
+import numba.core.caching as caching
+from turncoat import _jit
 
-    monkeypatch.setattr(_jit._Files, "_save_data", full)
-    files(tmp_path).save(key_of(1), "data")
-    assert files(tmp_path).load(key_of(1)) is None
+def full(*words):
+    raise OSError(28, "No space left on device")
+
+{before}
+
+@_jit.jit
+def double(x):
+    return 2.0 * x
+
+print(double(1.0), len(_jit.not_kept), *double.stats.cache_hits.values())
+"""
 
 
-def test_a_damaged_kernel_is_compiled_again(tmp_path: Path) -> None:
+def own(folder: Path, before: str = "") -> list[str]:
+    """What a process says that compiles it."""
+    package = folder / "turncoat"
+    if not package.exists():
+        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "own.py").write_text(OWN.format(before=before))
+    return run("import turncoat.own", path=folder, NUMBA_CACHE_DIR=str(folder / "cache"))
+
+
+def test_a_kernel_is_kept_and_found_and_a_damaged_one_is_compiled_again(tmp_path: Path) -> None:
     """It was an error at every start until somebody thought of removing the folder."""
-    before = run(SHORT_GAME, NUMBA_CACHE_DIR=str(tmp_path))
-    kernels = compiled(tmp_path)
-    assert kernels
-    for file in kernels:
-        file.write_bytes(b"")
-    assert run(SHORT_GAME, NUMBA_CACHE_DIR=str(tmp_path)) == before
-    assert compiled(tmp_path) == kernels and all(file.stat().st_size for file in kernels)
+    assert own(tmp_path) == ["2.0 0"]
+    assert own(tmp_path) == ["2.0 0 1"]
+    (file,) = compiled(tmp_path)
+    whole = file.read_bytes()
+    file.write_bytes(b"")
+    assert own(tmp_path) == ["2.0 0"]
+    assert len(file.read_bytes()) == len(whole)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "_jit._KernelFiles._open_for_write = full",
+        "caching.Cache.save_overload = full",
+        "caching.UserProvidedCacheLocator.ensure_cache_path = full",
+        "caching.UserProvidedCacheLocator.from_function = lambda *words: None",
+        "caching.config.CACHE_LOCATOR_CLASSES = 'InTreeCacheLocator'",
+        "caching.CacheImpl._locator_classes = []",
+    ],
+)
+def test_kernels_are_kept_where_our_sources_name_the_folder_or_nowhere(tmp_path: Path, before: str) -> None:
+    """Anywhere else nobody would see that a source has changed. And a full disk, say, is no reason to fail."""
+    assert own(tmp_path, before) == ["2.0 1"]
+    assert compiled(tmp_path) == set()

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -58,7 +58,7 @@ class Outcome:
     seconds: float = 0.0  # under load, from the first request to the last
     rounds: int = 0  # decisions asked for and answered meanwhile whose rewards were accepted
     ready: list[float] = field(default_factory=list)  # seconds from each start to being ready
-    deciding: list[float] = field(default_factory=list)  # to the first decision answered
+    deciding: list[float] = field(default_factory=list)  # to the first decision among all arms answered
     choosing: list[float] = field(default_factory=list)  # to the first among some arms only, where it lived so long
     verdict: Verdict = field(default_factory=Verdict)
     load: float = 0.0  # the machine's load average at the end
@@ -160,15 +160,23 @@ class _Campaign:
         outcome = self._outcome
         with _opened(self._where) as store, store.reading() as session:
             outcome.verdict = check(session, memory)
-        answered = sorted((asked.answered, b"allowed_arms" in asked.body) for asked in memory.asked)
+        plain = sorted(asked.answered for asked in memory.asked if b"allowed_arms" not in asked.body)
+        choosy = sorted(asked.answered for asked in memory.asked if b"allowed_arms" in asked.body)
         for start, end in pairwise([*self._starts, math.inf]):
-            since = answered[bisect_right(answered, (start, True)) :]
-            outcome.deciding += [at - start for at, choosy in since if not choosy][:1]
-            outcome.choosing += [at - start for at, choosy in since if choosy and at < end][:1]
+            outcome.deciding += [at - start for at in _next(plain, start)]
+            outcome.choosing += [at - start for at in _next(choosy, start) if at < end]  # the next kill may come first
         outcome.rounds = sum(told.status in ("accepted", "pending_decision") for told in memory.told)
         outcome.load = os.getloadavg()[0]
+        if not choosy:
+            outcome.verdict.violations.append(Violation("wrong", "nobody was given one of some arms only"))
         if len(outcome.ready) < self._plan.kills:
             outcome.verdict.violations.append(Violation("wrong", f"only {len(outcome.ready)} kills were made"))
+
+
+def _next(times: Sequence[float], start: float) -> Sequence[float]:
+    """The first of these times after the start, if there is one."""
+    first = bisect_right(times, start)
+    return times[first : first + 1]
 
 
 @contextmanager

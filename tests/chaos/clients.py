@@ -48,7 +48,7 @@ class NeverAnswered(Exception):
 class Client(threading.Thread):
     """One client, from its own seed. `board` is where clients leave decisions for one another to reward."""
 
-    _usable: ClassVar[dict[str, Any]] = {}
+    _limits: ClassVar[dict[str, Any]] = {}  # what it says besides when it asks for `hot`
 
     def __init__(self, name: str, seed: int, port: int, ending: threading.Event, board: deque[str]) -> None:
         super().__init__(name=name, daemon=True)
@@ -94,7 +94,7 @@ class Client(threading.Thread):
         ask: dict[str, Any] = {}
         if self._random.random() < 0.3:
             ask["unit_id"] = f"unit {self._random.randrange(1000)}"
-        decision = self._decide("hot", ask | self._usable)
+        decision = self._decide("hot", ask | self._limits)
         if self._random.random() < POSTED:
             self._board.append(decision)
         if self._random.random() < 0.95:
@@ -202,7 +202,7 @@ class Client(threading.Thread):
 class Choosy(Client):
     """One who can use only some arms of `hot`: the learner itself is asked each time."""
 
-    _usable: ClassVar[dict[str, Any]] = {"allowed_arms": ["a", "b"]}
+    _limits: ClassVar[dict[str, Any]] = {"allowed_arms": ["a", "b"]}
 
 
 class Keeper(Client):
@@ -230,10 +230,10 @@ class Keeper(Client):
 
 
 def crowd(n: int, ports: Sequence[int], seed: int, ending: threading.Event) -> list[Client]:
-    """So many clients, not started, one of which changes arms, and one is choosy."""
+    """So many clients, not started, one of which changes arms, and two, at two ports, are choosy."""
     board: deque[str] = deque(maxlen=100)
     seeds = random.Random(seed)
-    kinds: list[type[Client]] = [Keeper, Choosy, *[Client] * (n - 2)]
+    kinds: list[type[Client]] = [Keeper, Choosy, Choosy, *[Client] * (n - 3)]
     return [
         kind(f"{kind.__name__.lower()}-{i}", seeds.getrandbits(64), ports[i % len(ports)], ending, board)
         for i, kind in enumerate(kinds)

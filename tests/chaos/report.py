@@ -30,7 +30,7 @@ ROWS: dict[str, Callable[[Outcome], object]] = {
     "ready again, s: median (largest)": lambda one: _times(one.ready),
     f"  within {READY:g} s": lambda one: f"{sum(time <= READY for time in one.ready)} of {len(one.ready)}",
     "deciding again, s: median (largest)": lambda one: _times(one.deciding),
-    "  among some arms, if it lived so long": lambda one: _times(one.choosing),
+    "  among some arms, if it lived so long; n": lambda one: f"{len(one.choosing)}: {_times(one.choosing)}",
     "rounds/s, down times included": lambda one: f"{one.rounds / one.seconds:.0f}" if one.seconds else "none",
     "load average at the end": lambda one: f"{one.load:.1f}",
 }

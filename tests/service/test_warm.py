@@ -1,16 +1,19 @@
-"""Kernels are compiled by one process at a time, until all of them are there."""
+"""Kernels are compiled by one process at a time, until all are there; from then on they are loaded beside the rest."""
 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from turncoat import _jit
 from turncoat._cache import PACKAGE
 from turncoat.service import warm
 
@@ -31,6 +34,15 @@ def test_a_failure_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(warm, "CACHE", tmp_path)
     with pytest.raises(ZeroDivisionError), warm._one_at_a_time():
         raise ZeroDivisionError
+    assert not (tmp_path / warm.mark()).exists()
+
+
+def test_what_could_not_be_kept_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every later start would believe that nothing is left to compile, and say that it is ready."""
+    monkeypatch.setattr(warm, "CACHE", tmp_path)
+    monkeypatch.setattr(_jit, "not_kept", ["kernel"])
+    with warm._one_at_a_time():
+        pass
     assert not (tmp_path / warm.mark()).exists()
 
 
@@ -57,3 +69,32 @@ def test_another_copy_has_kernels_and_a_mark_of_its_own(tmp_path: Path) -> None:
     (here, cache, mark), (there, same_cache, other_mark) = seen
     assert here != there and cache == same_cache and mark != other_mark
     assert warm.mark() == mark
+
+
+def test_what_is_compiled_is_loaded_beside_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    monkeypatch.setattr(warm, "A_MOMENT", 0.0)
+    monkeypatch.setattr(warm, "is_compiled", lambda: True)
+    monkeypatch.setattr(warm, "warm_up", lambda: go.wait(10.0))
+    loaded = warm.get_warm()
+    assert not loaded.wait(0.05)
+    go.set()
+    assert loaded.wait(10.0)
+
+
+def test_what_is_not_compiled_is_compiled_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    monkeypatch.setattr(warm, "is_compiled", lambda: False)
+    monkeypatch.setattr(warm, "warm_up", lambda: done.append(1))
+    assert warm.get_warm().is_set() and done == [1]
+
+
+def test_who_cannot_load_it_says_so_and_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(warm, "A_MOMENT", 0.0)
+    monkeypatch.setattr(warm, "is_compiled", lambda: True)
+    monkeypatch.setattr(warm, "warm_up", lambda: 1 / 0)
+    monkeypatch.setattr(logging.getLogger("turncoat"), "propagate", True)  # a service in this process turns it off
+    assert warm.get_warm().wait(10.0)
+    assert "learners could not be loaded" in caplog.text and "ZeroDivisionError" in caplog.text

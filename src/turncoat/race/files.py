@@ -36,14 +36,14 @@ def save_record(file: Path, key: str, record: Any) -> None:
 
 
 class _Archive(zipfile.ZipFile):
-    """One in memory: what is dropped half made is not closed. Closing it would say so in the place of Ctrl-C."""
+    """A zip file in memory. Dropped half made it is not closed, for closing would fail, and complain."""
 
     def __del__(self) -> None:
         pass
 
 
 def packed(arrays: dict[str, NDArray[Any]]) -> bytes:
-    """What `np.savez_compressed` writes, which does close it."""
+    """The bytes that `np.savez_compressed` writes. Interrupted, that closes its file, which fails and hides Ctrl-C."""
     room = io.BytesIO()
     archive = _Archive(room, "w", zipfile.ZIP_DEFLATED)
     for name, array in arrays.items():

@@ -1,7 +1,7 @@
 """Compile everything that a race will run, here and before any worker starts.
 
-Two processes that compile the same loop at once can spoil numba's cache; and time spent compiling is no time of a
-learner's. Every loop is called for no rounds at all, which compiles it, or reads it from disk.
+Processes that need the same loop at once would each compile it; and time spent compiling is no time of a learner's.
+Every loop is called for no rounds at all, which compiles it, or reads it from disk.
 """
 
 from __future__ import annotations

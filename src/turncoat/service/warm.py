@@ -14,19 +14,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 
 from turncoat._cache import CACHE, PACKAGE
 from turncoat.service.book import machine, newborn
 
 LOCK = "service.lock"
-A_MOMENT = 0.2  # seconds in which it can begin to serve
+A_MOMENT = 0.2  # seconds to begin to serve in, before loading takes its share of the processor
 
 log = logging.getLogger("turncoat.warm")
 
 
 def get_warm() -> threading.Event:
-    """Compile now; or load in a moment, beside everything else. The event: that is over, and learning takes no time."""
+    """Compile now; or, if that was done before, load beside everything else. The event is set when that is over."""
     warm = threading.Event()
     if is_compiled():
         loading = threading.Timer(A_MOMENT, _load, [warm])
@@ -43,7 +42,8 @@ def _load(warm: threading.Event) -> None:
         warm_up()
     except Exception:
         log.exception("learners could not be loaded")
-    warm.set()  # who needs one that could not be loaded is told so there
+    finally:  # whoever needs a learner then meets the failure, and does not wait for ever
+        warm.set()
 
 
 def is_compiled() -> bool:
@@ -51,9 +51,8 @@ def is_compiled() -> bool:
     return CACHE is not None and (CACHE / mark()).exists()
 
 
-@cache
 def mark() -> str:
-    """The name of the file that says so. Kernels are looked for by all of these: another copy of us has its own."""
+    """The name of the file that says so: one for each copy of the package, Python, set of libraries and processor."""
     words = f"{PACKAGE} {sys.version} {machine()}"
     return f"service-{hashlib.sha256(words.encode()).hexdigest()[:16]}.ready"
 
@@ -88,4 +87,7 @@ def _one_at_a_time() -> Iterator[None]:
     with (CACHE / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-        (CACHE / mark()).touch()
+        from turncoat._jit import not_kept
+
+        if not not_kept:
+            (CACHE / mark()).touch()

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.service.http.direct import JSON, Direct, Said, direct
-from tests.service.http.test_desk import Slow, tidy
-from turncoat.service import warm, words
+from tests.service.http.test_desk import Slow, tidy, told
+from turncoat.service import words
 from turncoat.service.engine import Engine
 from turncoat.service.http.desk import Desk
 from turncoat.service.http.office import Office
@@ -36,7 +36,7 @@ def cold(tmp_path: Path, warmth: threading.Event) -> Iterator[Direct]:
     store = open_store(str(tmp_path / "turncoat.db"))
     engine = Engine(store)
     engine.create(words.NewExperiment(key="e", arms=["a", "b", "c"]))
-    with direct(Office(engine, store, Settings(), warm=warmth)) as asked:
+    with direct(Office(engine, store, Settings(), is_warm=warmth.is_set)) as asked:
         yield asked
         warmth.set()
 
@@ -62,6 +62,8 @@ def test_it_decides_and_takes_rewards_before_it_learns(cold: Direct, warmth: thr
         ("PATCH", "/v1/experiments/e", b'{"default_reward": 0.5}', 200),
         ("POST", "/v1/experiments/e/arms", b'{"arm": "d"}', 201),
         ("PATCH", "/v1/experiments/e/arms/a", b'{"state": "paused"}', 200),
+        ("GET", "/v1/experiments/e/state", b"", 200),
+        ("GET", "/v1/experiments/e/switches", b"", 200),
     ],
 )
 def test_what_needs_a_learner_waits_and_holds_up_nobody(
@@ -83,14 +85,28 @@ def test_what_needs_a_learner_waits_and_holds_up_nobody(
 def test_a_desk_only_looks_until_it_is_warm(warmth: threading.Event) -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine, warm=warmth)
+        desk = Desk(engine, is_warm=warmth.is_set)
         desk.open()
-        await asyncio.sleep(0.3)
-        assert engine.worked == 0 and engine.refreshed >= 1
-        warmth.set()
-        await asyncio.sleep(0.3)
-        assert engine.worked >= 1
+        async with asyncio.timeout(10.0):
+            while engine.refreshed < 3:
+                await asyncio.sleep(0.01)
+            assert engine.worked == 0
+            warmth.set()
+            while not engine.worked:
+                await asyncio.sleep(0.01)
         await tidy(desk)
+
+    asyncio.run(story())
+
+
+def test_what_ends_while_it_is_cold_learns_when_it_starts_again(warmth: threading.Event) -> None:
+    async def story() -> None:
+        engine = Slow()
+        desk = Desk(engine, is_warm=warmth.is_set)
+        desk.open()
+        assert (await desk.leave(told(1))).decision_id == "1"
+        await tidy(desk)
+        assert engine.worked == 0
 
     asyncio.run(story())
 
@@ -114,34 +130,3 @@ print(*seen)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "False", "True"]
-
-
-# --- warm.py ---
-
-
-def test_what_is_compiled_is_loaded_beside_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    go = threading.Event()
-    monkeypatch.setattr(warm, "A_MOMENT", 0.0)
-    monkeypatch.setattr(warm, "is_compiled", lambda: True)
-    monkeypatch.setattr(warm, "warm_up", lambda: go.wait(10.0))
-    loaded = warm.get_warm()
-    assert not loaded.wait(0.05)
-    go.set()
-    assert loaded.wait(10.0)
-
-
-def test_what_is_not_compiled_is_compiled_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[int] = []
-    monkeypatch.setattr(warm, "is_compiled", lambda: False)
-    monkeypatch.setattr(warm, "warm_up", lambda: done.append(1))
-    assert warm.get_warm().is_set() and done == [1]
-
-
-def test_who_cannot_load_it_says_so_and_keeps_nobody_waiting(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(warm, "A_MOMENT", 0.0)
-    monkeypatch.setattr(warm, "is_compiled", lambda: True)
-    monkeypatch.setattr(warm, "warm_up", lambda: 1 / 0)
-    assert warm.get_warm().wait(10.0)
-    assert "learners could not be loaded" in caplog.text and "ZeroDivisionError" in caplog.text

@@ -20,7 +20,7 @@ async def decide(office: Office, call: Call) -> words.Decided | Reply:
     """Draw an arm, and record how probable it was."""
     key = call.header("Idempotency-Key") if b"idempotency-key" in call.headers else None
     if call.body.allowed_arms is not None:
-        await office.get_learner()
+        await office.learners_loaded()
     done = await office.desk.leave(Decide(call.params["key"], call.body, key))
     if isinstance(done, Exception):
         raise done

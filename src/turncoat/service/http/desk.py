@@ -2,7 +2,7 @@
 
 While the thread is at work, errands gather; it then takes all that wait as one batch, so that one commit to the disk
 serves many callers and nobody waits longer for company than the commit before took. Between batches it applies rewards,
-once whoever loads the compiler beside it (`warm`) has done so: until then it decides from what is stored.
+but only once learners are loaded (`is_warm`): until then it decides from what is stored.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class Desk:
         *,
         watch: Watch | None = None,
         applies: bool = True,
-        warm: threading.Event | None = None,
+        is_warm: Callable[[], bool] = lambda: True,
         when_down: Callable[[Decide], Done] | None = None,
     ) -> None:
         self._engine = engine
         self._watch = watch
         self._applies = applies
-        self._warm = warm
+        self._is_warm = is_warm
         self._when_down = when_down
         self._queue: SimpleQueue[tuple[Errand, asyncio.Future[Any]] | _Deed | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._live, name="turncoat-engine", daemon=True)
@@ -115,10 +115,13 @@ class Desk:
         going = True
         while going:
             going = self._turn()
-        if self._applies:
+        if self._learns():
             for _ in range(100):  # what callers were told is accepted; the rest is applied when it starts again
                 if not self._attempt(self._engine.work):
                     break
+
+    def _learns(self) -> bool:
+        return self._applies and self._is_warm()
 
     def _turn(self) -> bool:
         """Serve what waits, or wait for something; then apply rewards if it is time. False: the end."""
@@ -185,8 +188,7 @@ class Desk:
 
     def _look_after(self) -> None:
         """See what others changed, apply what has come in, and say when to do so again."""
-        learns = self._applies and (self._warm is None or self._warm.is_set())
-        more = self._attempt(self._engine.work if learns else self._engine.refresh)
+        more = self._attempt(self._engine.work if self._learns() else self._engine.refresh)
         wait = TROUBLE if self.trouble else 0.0 if more else LATER
         self._due = time.monotonic() + wait
 

@@ -19,7 +19,7 @@ POINTS, MOST_POINTS = 1000, 10_000
 
 async def create_experiment(office: Office, call: Call) -> Reply:
     """Open an experiment."""
-    opened = await _changed(office, partial(office.engine.create, call.body, actor=actor(call)))
+    opened = await _change(office, partial(office.engine.create, call.body, actor=actor(call)))
     return answer(opened, 201, [(b"location", f"/v1/experiments/{opened.key}".encode()), etag(opened)])
 
 
@@ -28,24 +28,24 @@ async def change_experiment(office: Office, call: Call) -> Reply:
     change = partial(
         office.engine.change, call.params["key"], call.body, if_revision=seen_revision(call), actor=actor(call)
     )
-    changed = await _changed(office, change)
+    changed = await _change(office, change)
     return answer(changed, headers=[etag(changed)])
 
 
 async def add_arm(office: Office, call: Call) -> words.Arm:
     """Add an arm while it runs."""
-    return await _changed(office, partial(office.engine.add_arm, call.params["key"], call.body, actor=actor(call)))
+    return await _change(office, partial(office.engine.add_arm, call.params["key"], call.body, actor=actor(call)))
 
 
 async def change_arm(office: Office, call: Call) -> words.Arm:
     """Pause, resume or retire an arm, or set its floor, cap and payload."""
     key, arm = call.params["key"], call.params["arm"]
-    return await _changed(office, partial(office.engine.change_arm, key, arm, call.body, actor=actor(call)))
+    return await _change(office, partial(office.engine.change_arm, key, arm, call.body, actor=actor(call)))
 
 
-async def _changed(office: Office, change: Callable[[], T]) -> T:
-    """Every change asks the learner what is to be served from now on."""
-    await office.get_learner()
+async def _change(office: Office, change: Callable[[], T]) -> T:
+    """Make a change once learners are loaded: each asks the learner what is to be served from then on."""
+    await office.learners_loaded()
     return await office.desk.run(change)
 
 
@@ -71,6 +71,7 @@ async def get_arms(office: Office, call: Call) -> Reply:
 async def get_state(office: Office, call: Call) -> words.LearnerState:
     """What the learner makes of it all."""
     call.numbers()
+    await office.learners_loaded()
     return await office.look(partial(office.engine.state, call.params["key"]))
 
 
@@ -83,6 +84,7 @@ async def get_timeline(office: Office, call: Call) -> Reply:
 async def get_switches(office: Office, call: Call) -> Reply:
     """The changes of the best arm that the learner believes in."""
     call.numbers()
+    await office.learners_loaded()
     return await office.look_through(partial(office.engine.switches, call.params["key"]))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -43,13 +42,13 @@ class Office:
         store: Store,
         settings: Settings,
         clock: Clock | None = None,
-        warm: threading.Event | None = None,
+        is_warm: Callable[[], bool] = lambda: True,
     ) -> None:
         self.engine = engine
         self.store = store
         self.settings = settings
         self.clock = clock or SystemClock()
-        self._warm = warm
+        self._is_warm = is_warm
         self.ring = KeyRing(store, self.clock)
         self.guard = Guard(self.ring, loopback=is_loopback(settings.host))
         self.metrics = Metrics(store, self.clock)
@@ -57,7 +56,7 @@ class Office:
             engine,
             watch=self.metrics,
             applies=settings.role != "front",
-            warm=warm,
+            is_warm=is_warm,
             when_down=engine.stale if settings.on_store_down == "stale" else None,
         )
         self.description = b"{}"  # for /openapi.json
@@ -84,9 +83,9 @@ class Office:
         self._watchers.shutdown()
         self.store.close()
 
-    async def get_learner(self) -> None:
-        """Whoever needs more of a learner than what it has published waits here at first, and holds up nobody else."""
-        while self._warm is not None and not self._warm.is_set():
+    async def learners_loaded(self) -> None:
+        """Wait until learners are loaded: for whoever needs more of one than it has published. Holds up nobody else."""
+        while not self._is_warm():
             await asyncio.sleep(LOADING)
 
     async def look(self, what: Callable[[], T], *, at_once: bool = False) -> T:

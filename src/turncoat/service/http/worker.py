@@ -33,7 +33,7 @@ def app(settings: Settings) -> ASGIApp:
     store = open_store(settings.database)
     try:
         check_bind(settings, store)
-        office = Office(Engine(store), store, settings, warm=get_warm())
+        office = Office(Engine(store), store, settings, is_warm=get_warm().is_set)
         return make_app(office, _pages(office))
     except BaseException:
         store.close()
