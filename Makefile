@@ -13,7 +13,7 @@ help:
 	@echo
 	@echo "  make race      run the default comparison: a leaderboard and a report; start here"
 	@echo "  make serve     start the decision service, with its database and dashboard; Ctrl-C ends it"
-	@echo "  make test      make check, then the whole suite compiled and a smaller pass with the JIT off"
+	@echo "  make test      the checks, the whole suite compiled, and a smaller pass with the JIT off"
 	@echo "  make check     ruff, mypy, import-linter and the architecture tests"
 	@echo "  make coverage  the pass with the JIT off, and which lines it missed; counting makes it over twice as long"
 	@echo "  make chaos     kill the decision service and its databases again and again, and count what was lost"
@@ -36,29 +36,27 @@ endef
 
 # --- what the targets do ---
 
-# mypy runs beside the architecture tests.
-CHECKS = \
+QUICK_CHECKS = \
 	echo "-- ruff";          $(BIN)/python -m ruff check --quiet --output-format=concise .; \
 	                         $(BIN)/python -m ruff format --check --quiet --output-format=concise .; \
-	$(BIN)/python -m mypy >.venv/mypy.log 2>&1 & mypy=$$!; status=0; \
-	echo "-- import-linter"; $(BIN)/lint-imports --no-logo || status=$$?; \
-	echo "-- architecture";  $(BIN)/python -m pytest -q tests/architecture || status=$$?; \
-	echo "-- mypy";          wait $$mypy || status=$$?; cat .venv/mypy.log; \
-	[ $$status -eq 0 ]
+	echo "-- import-linter"; $(BIN)/lint-imports --no-logo
 
-# Two passes at once, one a core, of about the same length. The second: a smaller one with the JIT off, then the folders
-# APART. What one has compiled the other finds on the disk.
-APART = tests/cli tests/examples tests/experiments tests/property tests/race tests/report tests/service \
-	tests/statistical tests/theory
+TYPES = echo "-- mypy"; $(BIN)/python -m mypy
+
+# Two passes at once, one a core, of about the same length. The second: types, a smaller pass with the JIT off, then the
+# folders APART. What one has compiled the other finds on the disk.
+APART = tests/cli tests/examples tests/experiments tests/race tests/report tests/service tests/statistical tests/theory
 
 SUITE = \
 	echo "-- the suite, compiled"; \
-	$(BIN)/python -m pytest -q --ignore=tests/architecture $(APART:%=--ignore=%) $(ARGS)
+	$(BIN)/python -m pytest -q $(APART:%=--ignore=%) $(ARGS)
 
 JIT_OFF = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cacheprovider
 
 SECOND = \
+	$(TYPES); \
 	echo "-- the smaller pass, JIT off"; $(JIT_OFF); \
+	$(SYSTEM); \
 	echo "-- the rest of the suite, compiled: $(APART)"; \
 	$(BIN)/python -m pytest -q -p no:cacheprovider $(APART)
 
@@ -83,10 +81,10 @@ serve: .venv/.serve
 	@$(BIN)/turncoat serve $(ARGS)
 
 test: .venv/.dev
-	$(call timed,test,$(CHECKS); $(SYSTEM); $(TESTS))
+	$(call timed,test,$(QUICK_CHECKS); $(TESTS))
 
 check: .venv/.dev
-	$(call timed,check,$(CHECKS))
+	$(call timed,check,$(QUICK_CHECKS); $(TYPES); echo "-- architecture"; $(BIN)/python -m pytest -q tests/architecture)
 
 coverage: .venv/.dev
 	$(call timed,coverage,$(JIT_OFF) --cov --cov-report=term)
