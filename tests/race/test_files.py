@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 from collections.abc import Callable
@@ -30,6 +31,7 @@ def interrupted(at: int, act: Callable[[], object]) -> BaseException | None:
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # it would be pressed in whatever the collector ends just then, where it is lost
     sys.settrace(trace)
     try:
         act()
@@ -37,6 +39,7 @@ def interrupted(at: int, act: Callable[[], object]) -> BaseException | None:
         return problem
     finally:
         sys.settrace(before)
+        gc.enable()
     return None
 
 
