@@ -158,9 +158,12 @@ def test_importing_turncoat_imports_neither_numpy_nor_numba() -> None:
 
 def test_a_service_begins_without_the_compiler() -> None:
     """A worker that was killed is back earlier: it decides by what is stored, and learns a little later."""
-    code = "import sys, turncoat.service.http.worker, turncoat.service.warm as warm; warm.is_compiled()"
-    assert run(f"{code}; print('numba' in sys.modules)") == ["False"]
-    assert run(f"{code}; warm.newborn(['a', 'b'], 1); print('numba' in sys.modules)") == ["True"]
+    code = "import sys, turncoat.cli.service, turncoat.service.http.worker, turncoat.service.warm as warm"
+    show = "print(*sorted({'jinja2', 'numba', 'numpy', 'rich'} & set(sys.modules)))"
+    assert run(f"{code}; warm.is_compiled(); {show}") == [""]
+    assert run(
+        f"{code}; warm.newborn(['a', 'b'], 1); import turncoat.cli.screen, turncoat.service.http.door; {show}"
+    ) == ["jinja2 numba numpy rich"]
 
 
 def test_play_stays_the_function_whatever_is_imported() -> None:

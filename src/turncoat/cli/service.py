@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turncoat.cli.screen import plain_table, screen
 from turncoat.packages import needed
 from turncoat.service.clock import as_datetime
 from turncoat.service.store import Store, open_store
@@ -82,6 +81,7 @@ def run_key_add(name: str, scopes: list[str], days: float | None, database: str)
 
 def run_key_list(database: str) -> None:
     """Show all keys."""
+    from turncoat.cli.screen import plain_table, screen
     from turncoat.service.keys import listed
 
     with _store(database) as store, store.reading() as session:
@@ -163,6 +163,7 @@ def run_verify(experiments: list[str], database: str) -> None:
     """Rebuild and compare."""
     from rich.progress import Progress
 
+    from turncoat.cli.screen import screen
     from turncoat.service.replay import broken_audit, replay
 
     console = screen(stderr=True)

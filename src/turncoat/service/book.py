@@ -9,7 +9,6 @@ from importlib import metadata
 from typing import Any, cast
 
 import msgspec
-import numpy as np
 
 from turncoat._version import __version__
 from turncoat.errors import StateError
@@ -155,7 +154,7 @@ def read_learner(session: Session, experiment: int) -> tuple[int, Learner]:
         raise StoreError(f"the learner's state in experiment {experiment} cannot be read: {problem}") from problem
 
 
-# Learners bring the compiler with them, half a second of imports that a service which begins need not wait for.
+# Learners bring numpy and the compiler with them: imports that a service which begins need not wait for.
 
 
 def newborn(arms: list[str], seed: int) -> Learner:
@@ -185,5 +184,5 @@ def checksum(state: bytes) -> str:
 def machine() -> str:
     """What numbers depend on in their last digits: processor, compiler and libraries."""
     cpu = needed("llvmlite.binding", "the service", "serve").get_host_cpu_name()
-    numba = metadata.version("numba")
-    return f"turncoat {__version__}, numpy {np.__version__}, numba {numba}, {platform.machine()} {cpu}"
+    numpy, numba = map(metadata.version, ("numpy", "numba"))
+    return f"turncoat {__version__}, numpy {numpy}, numba {numba}, {platform.machine()} {cpu}"

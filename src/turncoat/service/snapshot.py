@@ -10,7 +10,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
-import numpy as np
 
 from turncoat.service import words
 from turncoat.service.clock import as_datetime
@@ -189,7 +188,7 @@ def served_by(learner: Learner, rows: Iterable[ArmRow]) -> dict[str, float]:
     if not chosen:
         return {}
     index_of = {label: index for index, label in enumerate(learner.arms)}
-    weights: np.ndarray[Any, Any] = learner.probabilities(allowed=[row.arm for row in chosen])
+    weights = learner.probabilities(allowed=[row.arm for row in chosen])
     ours = [float(weights[index_of[row.arm]]) for row in chosen]
     shares = served(ours, [row.floor for row in chosen], limits(chosen))
     return {row.arm: share for row, share in zip(chosen, shares, strict=True)}

@@ -14,7 +14,6 @@ from starlette.types import ASGIApp
 from turncoat.service.engine import Engine
 from turncoat.service.http import journal
 from turncoat.service.http.app import make_app
-from turncoat.service.http.door import dashboard
 from turncoat.service.http.kin import end_with_parent
 from turncoat.service.http.office import Office
 from turncoat.service.http.server import check_bind
@@ -42,7 +41,11 @@ def app(settings: Settings) -> ASGIApp:
 
 def _pages(office: Office) -> list[Route]:
     """The dashboard, except where nobody looks."""
-    return [] if office.settings.role == "applier" else dashboard(office, office.pages.make)
+    if office.settings.role == "applier":
+        return []
+    from turncoat.service.http.door import dashboard
+
+    return dashboard(office, office.pages.make)
 
 
 def worker() -> ASGIApp:
