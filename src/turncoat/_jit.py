@@ -9,8 +9,8 @@ Every kernel of the package is decorated here and nowhere else, for three reason
   one number, and a later process is served the wrong machine code. So each version is a file of its own, named by a
   hash of types, processor and byte code.
 
-That hash covers this package alone. So kernels written elsewhere, and loops over the games and learners registered for
-them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
+The folder's hash covers this package alone. So kernels written elsewhere, and loops over the games and learners
+registered for them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
 
 A closure is found on disk again if all it closes over are NamedTuple classes of the package, which numba knows by name;
 one over kernels never is.
