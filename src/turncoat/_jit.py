@@ -8,8 +8,7 @@ Every kernel of the package is decorated here and nowhere else, for four reasons
 * numba numbers a function's compiled versions in an index: two processes that compile at once may give two versions
   one number, and a later process is served the wrong machine code. So each version is a file of its own, named by a
   hash of types, processor and byte code.
-* Where compiled code gives arrays and NamedTuples to Python, numba calls functions written in Python; if Ctrl-C is
-  noticed in one of them, it goes on with a null, and crashes. Ours are given without such a call.
+* Ctrl-C may crash numba where compiled code gives something to Python: see `_boxing`.
 
 The folder's hash covers this package alone. So kernels written elsewhere, and loops over the games and learners
 registered for them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
@@ -25,18 +24,20 @@ import os
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")  # one libm, so that one seed means one result
 
 import numba
-from numba.core import boxing, cgutils, pythonapi, serialize
+from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, overload
 
+from turncoat._boxing import box_without_python
 from turncoat._cache import CACHE, PACKAGE
+
+box_without_python()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -69,25 +70,6 @@ def _spelled(kind: Any) -> str:
 def _kinds(signature: Any) -> Any:
     """The types of the arguments. numba passes a signature, or just them."""
     return getattr(signature, "args", signature)
-
-
-def _box(kind: Any, value: Any, context: Any) -> Any:
-    """LLVM for the NamedTuple that Python is given."""
-    if not _is_ours(kind.instance_class):
-        return boxing.box_namedtuple(kind, value, context)  # it may have a `__new__` of its own
-    content = boxing.box_tuple(kind, value, context)
-    make, owner = (_constant(context, thing) for thing in (tuple.__new__, kind.instance_class))
-    named = context.pyapi.call_function_objargs(make, (owner, content))
-    context.pyapi.decref(content)
-    return named
-
-
-def _constant(context: Any, thing: Any) -> Any:
-    return context.env_manager.read_const(context.env_manager.add_const(thing))
-
-
-pythonapi._boxers.functions.update({numba.types.NamedTuple: _box, numba.types.NamedUniTuple: _box})
-serialize._numba_unpickle = lru_cache(maxsize=None)(serialize._numba_unpickle)  # the class of arrays: now found by C
 
 
 class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]

@@ -10,8 +10,8 @@ LOOK = """
 import random, signal, turncoat
 
 learner = {maker}
-learner.view()
 signal.signal(signal.SIGALRM, signal.default_int_handler)
+learner.view()
 heard, pause = 0, random.Random(1)
 while heard < 2000:
     try:
@@ -23,8 +23,67 @@ while heard < 2000:
 print(heard)
 """
 
+SPIN = """
+import numba, numpy, signal, typing
+
+@numba.njit
+def ones(n):
+    return numpy.ones(n)
+
+ones(3)  # whoever is first in a process
+
+class Inner(typing.NamedTuple):
+    x: numpy.ndarray
+
+class Outer(typing.NamedTuple):
+    inner: Inner
+    x: numpy.ndarray
+
+from turncoat._jit import jit
+
+@jit
+def spin(n):
+    x = numpy.zeros(3)
+    while x[0] < n:
+        x[0] += 1.0
+        x[1] += numpy.sin(x[0])
+    return x
+
+@jit
+def arrays(n):
+    x = spin(n)
+    return x, x
+
+@jit
+def named(n):
+    return Inner(spin(n))
+
+@jit
+def nested(n):
+    return Outer(Inner(spin(n)), numpy.ones(3))
+
+@jit
+def hidden(n):
+    return Inner(spin(n)), 1.0
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for kernel in (arrays, named, nested, hidden):
+    kernel.compile((numba.float64,))
+    for again in range(2):
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        try:
+            kernel(2e7)
+        except KeyboardInterrupt:
+            print(kernel.__name__)
+"""
+
 
 @pytest.mark.parametrize("maker", ["turncoat.Exp3(5)", "turncoat.MasterBase(5, 1000)"])  # of arrays; of tuples of them
 def test_ctrl_c_where_python_is_given_named_tuples(maker: str) -> None:
     """With numba's own code for it a race now and then crashed on Ctrl-C. This died of the third at the latest."""
     assert run(LOOK.format(maker=maker)) == ["2000"]
+
+
+def test_ctrl_c_that_came_while_it_was_computed() -> None:
+    """It is noticed in the first line of Python that runs, the first time and the second."""
+    assert run(SPIN) == [name for name in ("arrays", "named", "nested", "hidden") for _ in range(2)]

@@ -157,7 +157,10 @@ def test_importing_turncoat_imports_neither_numpy_nor_numba() -> None:
 
 
 def test_a_service_begins_without_the_compiler() -> None:
-    """A worker that was killed is back earlier: it decides by what is stored, and learns a little later."""
+    """A worker that was killed is back earlier: it decides by what is stored, and learns a little later.
+
+    The dashboard is loaded last, and by those alone that show it.
+    """
     code = "import sys, turncoat.cli.service, turncoat.service.http.worker, turncoat.service.warm as warm"
     show = "print(*sorted({'jinja2', 'numba', 'numpy', 'rich'} & set(sys.modules)))"
     assert run(f"{code}; warm.is_compiled(); {show}") == [""]
