@@ -54,11 +54,13 @@ SUITE = \
 JIT_OFF = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m jit_off -p no:cacheprovider
 
 SECOND = \
-	$(TYPES); \
-	echo "-- the smaller pass, JIT off"; $(JIT_OFF); \
+	status=0; \
+	($(TYPES)) || status=$$?; \
+	(echo "-- the smaller pass, JIT off"; $(JIT_OFF)) || status=$$?; \
 	$(SYSTEM); \
-	echo "-- the rest of the suite, compiled: $(APART)"; \
-	$(BIN)/python -m pytest -q -p no:cacheprovider $(APART)
+	(echo "-- the rest of the suite, compiled: $(APART)"; \
+	 $(BIN)/python -m pytest -q -p no:cacheprovider $(APART)) || status=$$?; \
+	exit $$status
 
 # A browser and PostgreSQL for the tests: only on a build machine, and only for root. Elsewhere those tests may skip.
 SYSTEM = \

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
 import shutil
 import subprocess
@@ -95,6 +94,5 @@ def test_who_cannot_load_it_says_so_and_keeps_nobody_waiting(
     monkeypatch.setattr(warm, "A_MOMENT", 0.0)
     monkeypatch.setattr(warm, "is_compiled", lambda: True)
     monkeypatch.setattr(warm, "warm_up", lambda: 1 / 0)
-    monkeypatch.setattr(logging.getLogger("turncoat"), "propagate", True)  # a service in this process turns it off
     assert warm.get_warm().wait(10.0)
     assert "learners could not be loaded" in caplog.text and "ZeroDivisionError" in caplog.text
