@@ -98,6 +98,11 @@ def bare(effort: Effort) -> list[Found]:
         process.wait(30.0)
 
 
+def say(now: str) -> None:
+    """What is being measured: all of it takes ten minutes or more."""
+    print(f"service: {now}", file=sys.stderr, flush=True)
+
+
 def on_store(service: Served, database: str, effort: Effort, pages: Sequence[str]) -> Measured:
     """Everything about one store: latency first, before it is flooded. Windows with and without visitors take turns."""
     line = Line(service.port)
@@ -116,16 +121,19 @@ def on_store(service: Served, database: str, effort: Effort, pages: Sequence[str
             found.again += 1
         return load(paced)
 
-    for _ in range(effort.pairs):
+    for i in range(effort.pairs):
+        say(f"{service.name}, latency without and with pages opened: {i + 1} of {effort.pairs}")
         found.steady.append(window())
         with Visitor(service.port, pages) as visitor:
             found.visited.append(window())
         found.pages += visitor.opened
         found.broken_pages += visitor.failed
+    say(f"{service.name}, how soon rewards are learned")
     for _ in range(effort.windows):
         with Watcher(database) as watcher:
             load(paced)
         found.lag += watcher.lags()
+    say(f"{service.name}, as fast as it goes")
     for _ in range(effort.windows):
         found.closed.append(load(job, service.pids()))
         found.keyed.append(load(replace(job, keyed=True), service.pids()))
@@ -143,6 +151,7 @@ def measure(effort: Effort, pages: Sequence[str] = PAGES) -> tuple[list[Found], 
             stores["PostgreSQL, 2 workers"] = (server.create_database(), 2)
         except PostgresMissingError as why:
             print(f"PostgreSQL is not measured: {why}", file=sys.stderr)
+        say("a bare Starlette application")
         without, results = bare(effort), {}
         for name, (database, workers) in stores.items():
             service = Served(folder, name, database=database, workers=workers)
