@@ -1,7 +1,8 @@
-"""How compiled code gives arrays and tuples to Python.
+"""How compiled code gives arrays and tuples to Python: all of it in this process, also that of others.
 
-numba's own way calls functions written in Python. Where Ctrl-C is noticed in one of them it goes on with a null, and
-the process crashes. Here classes are constants of the kernel, and what lacks a part is not made.
+numba finds their classes by a function written in Python. Where Ctrl-C is noticed in it, or in the `__new__` of a
+NamedTuple, numba goes on with a null, and the process crashes. Here classes are constants of the kernel, and a tuple
+that lacks a part is not made: the caller gets the KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -9,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import boxing, cgutils, pythonapi
-from numba.np.numpy_support import as_dtype
-
-INT = ir.IntType(32)
 
 
-def box_without_python() -> None:
-    """From now on numba's kernels do it this way."""
+def box_safely() -> None:
+    """From now on it is done this way."""
     registered = pythonapi._boxers.functions
     registered[types.Array] = _box_array
     registered[types.Tuple] = registered[types.UniTuple] = _box_tuple
@@ -26,39 +23,60 @@ def box_without_python() -> None:
 
 
 def _box_array(kind: Any, value: Any, context: Any) -> Any:
-    api, builder = context.pyapi, context.builder
-    signature = ir.FunctionType(api.pyobj, [api.voidptr, api.pyobj, INT, INT, api.pyobj])
-    adapt = cgutils.get_or_insert_function(builder.module, signature, "NRT_adapt_ndarray_to_python_acqref")
-    place = builder.bitcast(cgutils.alloca_once_value(builder, value), api.voidptr)
-    owner, dtype = _constant(context, kind.box_type), _constant(context, as_dtype(kind.dtype))
-    array = builder.call(adapt, [place, owner, INT(kind.ndim), INT(int(kind.mutable)), dtype])
-    context.context.nrt.decref(builder, kind, value)
-    return array
+    api = context.pyapi
+    api.serialize_object, api.unserialize = _itself, lambda thing: _constant(context, thing)
+    try:
+        return boxing.box_array(kind, value, context)
+    finally:
+        del api.serialize_object, api.unserialize  # they are the class's again
 
 
 def _box_tuple(kind: Any, value: Any, context: Any) -> Any:
-    def itself(content: Any) -> Any:
-        context.pyapi.incref(content)
-        return content
-
-    return _box_parts(kind, value, context, itself)
+    return _box_parts(kind, value, context, _itself)
 
 
 def _box_named(kind: Any, value: Any, context: Any) -> Any:
-    owner = _constant(context, kind.instance_class)
-    return _box_parts(kind, value, context, lambda content: context.pyapi.call(owner, content))
+    if context.env_manager is None:
+        return boxing.box_namedtuple(kind, value, context)  # there are no constants here
+
+    def name(content: Any) -> Any:
+        owner = _constant(context, kind.instance_class)
+        named = context.pyapi.call(owner, content)
+        context.pyapi.decref(owner)
+        context.pyapi.decref(content)
+        return named
+
+    return _box_parts(kind, value, context, name)
 
 
 def _box_parts(kind: Any, value: Any, context: Any, make: Callable[[Any], Any]) -> Any:
-    """What is made of a tuple of the parts, if none of them has met an error; else null."""
+    """What is made of a tuple of the parts, or null if one of them could not be given."""
     api, builder = context.pyapi, context.builder
-    content = boxing.box_tuple(kind, value, context)
+    content, whole = api.tuple_new(kind.count), cgutils.alloca_once_value(builder, cgutils.true_bit)
+    for i, part in enumerate(kind):
+        item = builder.extract_value(value, i)
+        with builder.if_else(builder.load(whole), likely=True) as (going, broken):
+            with going:
+                given = context.box(part, item)
+                builder.store(cgutils.is_not_null(builder, given), whole)
+                api.tuple_setitem(content, i, given)
+            with broken:
+                context.context.nrt.decref(builder, part, item)
     made = cgutils.alloca_once(builder, api.pyobj, zfill=True)
-    with builder.if_then(cgutils.is_null(builder, api.err_occurred()), likely=True):
-        builder.store(make(content), made)
-    api.decref(content)
+    with builder.if_else(builder.load(whole), likely=True) as (done, broken):
+        with done:
+            builder.store(make(content), made)
+        with broken:
+            api.decref(content)
     return builder.load(made)
 
 
 def _constant(context: Any, thing: Any) -> Any:
-    return context.env_manager.read_const(context.env_manager.add_const(thing))
+    """A new reference to one."""
+    found = context.env_manager.read_const(context.env_manager.add_const(thing))
+    context.pyapi.incref(found)
+    return found
+
+
+def _itself(thing: Any) -> Any:
+    return thing

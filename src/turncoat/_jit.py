@@ -34,10 +34,10 @@ from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, overload
 
-from turncoat._boxing import box_without_python
+from turncoat._boxing import box_safely
 from turncoat._cache import CACHE, PACKAGE
 
-box_without_python()
+box_safely()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

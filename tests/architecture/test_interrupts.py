@@ -70,11 +70,59 @@ signal.signal(signal.SIGALRM, signal.default_int_handler)
 for kernel in (arrays, named, nested, hidden):
     kernel.compile((numba.float64,))
     for again in range(2):
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
         try:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
             kernel(2e7)
         except KeyboardInterrupt:
             print(kernel.__name__)
+"""
+
+LEAK = """
+import numba, numpy, typing
+from numba.core.runtime import rtsys
+from turncoat._jit import jit
+
+class Inner(typing.NamedTuple):
+    x: numpy.ndarray
+
+def interrupt(*words):
+    raise KeyboardInterrupt
+
+@jit
+def hidden(n):
+    return numpy.ones(n), Inner(numpy.ones(n)), numpy.ones(n)
+
+hidden(3)
+Inner.__new__ = interrupt
+before = rtsys.get_allocation_stats()
+for _ in range(100):
+    try:
+        hidden(3)
+    except KeyboardInterrupt:
+        pass
+after = rtsys.get_allocation_stats()
+print((after.alloc - before.alloc) - (after.free - before.free))
+"""
+
+OTHERS = """
+import numba, turncoat._jit, warnings
+
+warnings.simplefilter("ignore")  # such lists will go from numba some day
+
+def fail():
+    raise ValueError("said")
+
+@numba.njit
+def change(pairs):
+    pairs.append((3, 4))
+    with numba.objmode():
+        fail()
+
+pairs = [(1, 2)]
+try:
+    change(pairs)
+except ValueError as problem:
+    print(problem, pairs)
 """
 
 
@@ -87,3 +135,12 @@ def test_ctrl_c_where_python_is_given_named_tuples(maker: str) -> None:
 def test_ctrl_c_that_came_while_it_was_computed() -> None:
     """It is noticed in the first line of Python that runs, the first time and the second."""
     assert run(SPIN) == [name for name in ("arrays", "named", "nested", "hidden") for _ in range(2)]
+
+
+def test_what_others_compile_gives_tuples_to_python_though_an_error_waits() -> None:
+    """The first version of this took the waiting error for one of its own, and spoiled the list."""
+    assert run(OTHERS) == ["said [(1, 2), (3, 4)]"]
+
+
+def test_what_is_not_given_is_let_go_of() -> None:
+    assert run(LEAK, NUMBA_NRT_STATS="1") == ["0"]
