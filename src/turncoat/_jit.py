@@ -32,6 +32,8 @@ os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")  # one libm, so that one 
 import numba
 from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.imputils import lower_builtin
+from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, overload
 
 from turncoat._boxing import box_safely
@@ -177,6 +179,31 @@ def compiled_as(stub: Callable[..., Any]) -> Callable[[Function], Function]:
     """Say what a generic function does in compiled code: the decorated one is given the types, and returns the body."""
     options = {"forceinline": True, **UNWRAPPED}
     decorate: Callable[[Function], Function] = overload(stub, jit_options=options, strict=False)
+    return decorate
+
+
+def sent_on(stub: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Say which kernel a generic function is in compiled code: the decorated one chooses it by the first type.
+
+    It takes the same arguments. With `compiled_as` all that is in it would be compiled once more, for the call.
+    """
+
+    def decorate(choose: Function) -> Function:
+        class Choice(AbstractTemplate):  # type: ignore[misc]
+            key = stub
+
+            def generic(self, args: Any, kws: Any) -> Any:
+                kernel = self.context.resolve_value_type(choose(args[0]))
+                return self.context.resolve_function_type(kernel, args, kws)
+
+        def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kernel = context.typing_context.resolve_value_type(choose(signature.args[0]))
+            return context.get_function(kernel, signature)(builder, arguments)
+
+        infer_global(stub)(Choice)
+        lower_builtin(stub, numba.types.VarArg(numba.types.Any))(call)
+        return choose
+
     return decorate
 
 

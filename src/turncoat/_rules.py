@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turncoat._jit import compiled_as, jit_rule
+from turncoat._jit import compiled_as, jit_rule, sent_on
 
 _VIEW: dict[type, Callable[..., Any]] = {}
 _ASK: dict[type, Callable[..., Any]] = {}
@@ -206,55 +206,46 @@ def _overload_view_of(state: Any, buffer: Any) -> Any:
     return lambda state, buffer: kernel(buffer)
 
 
-@compiled_as(ask)
+@sent_on(ask)
 def _overload_ask(state: Any) -> Any:
-    kernel = _ASK[state.instance_class]
-    return lambda state: kernel(state)
+    return _ASK[state.instance_class]
 
 
-@compiled_as(tell)
-def _overload_tell(state: Any, choice: Any, loss: Any) -> Any:
-    kernel = _TELL[state.instance_class]
-    return lambda state, choice, loss: kernel(state, choice, loss)
+@sent_on(tell)
+def _overload_tell(state: Any) -> Any:
+    return _TELL[state.instance_class]
 
 
-@compiled_as(teach)
-def _overload_teach(state: Any, game: Any, t: Any, choice: Any, loss: Any, low: Any, high: Any) -> Any:
-    kernel = _teach_all if state.instance_class in _SEES_ALL else _teach_one
-    return lambda state, game, t, choice, loss, low, high: kernel(state, game, t, choice, loss, low, high)
+@sent_on(teach)
+def _overload_teach(state: Any) -> Any:
+    return _teach_all if state.instance_class in _SEES_ALL else _teach_one
 
 
-@compiled_as(write_probabilities)
-def _overload_write_probabilities(state: Any, out: Any) -> Any:
-    kernel = _WRITE_PROBABILITIES[state.instance_class]
-    return lambda state, out: kernel(state, out)
+@sent_on(write_probabilities)
+def _overload_write_probabilities(state: Any) -> Any:
+    return _WRITE_PROBABILITIES[state.instance_class]
 
 
-@compiled_as(probability_of)
-def _overload_probability_of(state: Any, arm: Any, room: Any) -> Any:
-    kernel: Callable[..., Any] = _PROBABILITY_OF.get(state.instance_class, _one_of_all)
-    return lambda state, arm, room: kernel(state, arm, room)
+@sent_on(probability_of)
+def _overload_probability_of(state: Any) -> Any:
+    return _PROBABILITY_OF.get(state.instance_class, _one_of_all)
 
 
-@compiled_as(loss_of)
-def _overload_loss_of(game: Any, t: Any, arm: Any) -> Any:
-    kernel = _LOSS_OF[game.instance_class]
-    return lambda game, t, arm: kernel(game, t, arm)
+@sent_on(loss_of)
+def _overload_loss_of(game: Any) -> Any:
+    return _LOSS_OF[game.instance_class]
 
 
-@compiled_as(mean_of)
-def _overload_mean_of(game: Any, t: Any, arm: Any) -> Any:
-    kernel = _MEAN_OF[game.instance_class]
-    return lambda game, t, arm: kernel(game, t, arm)
+@sent_on(mean_of)
+def _overload_mean_of(game: Any) -> Any:
+    return _MEAN_OF[game.instance_class]
 
 
-@compiled_as(planted_of)
-def _overload_planted_of(game: Any, t: Any) -> Any:
-    kernel = _PLANTED_OF[game.instance_class]
-    return lambda game, t: kernel(game, t)
+@sent_on(planted_of)
+def _overload_planted_of(game: Any) -> Any:
+    return _PLANTED_OF[game.instance_class]
 
 
-@compiled_as(see)
-def _overload_see(game: Any, t: Any, arm: Any) -> Any:
-    kernel = _SEE[game.instance_class]
-    return lambda game, t, arm: kernel(game, t, arm)
+@sent_on(see)
+def _overload_see(game: Any) -> Any:
+    return _SEE[game.instance_class]
