@@ -65,6 +65,33 @@ def test_what_is_not_said_is_taken_for_granted() -> None:
     assert Broken.game.losses.tolist() == [0.25, 0.75]
 
 
+class ScaledGame(NamedTuple):
+    """Its rule has a parameter that nobody passes."""
+
+    losses: Any
+
+
+@jit_rule
+def scaled_loss(game: ScaledGame, t: int, arm: int, scale: float = 0.5) -> float:
+    return scale * float(game.losses[arm])
+
+
+register_environment(ScaledGame, loss_of=scaled_loss)
+
+
+class Scaled:
+    """As by a user."""
+
+    n_arms, horizon = 2, 9
+    game = ScaledGame(np.array([1.0, 1.0]))
+
+
+@pytest.mark.jit_off
+def test_a_rule_may_have_parameters_with_values_of_their_own() -> None:
+    learner = tc.Uniform(2, seed=1, loss_range=(0.0, 0.6))  # so that losses of 1 would be refused
+    assert tc.play(learner, Scaled()).size == 9  # type: ignore[arg-type]
+
+
 OWN = """
 from typing import NamedTuple
 from turncoat.environments import Environment, jit_rule, register_environment
