@@ -182,29 +182,25 @@ def compiled_as(stub: Callable[..., Any]) -> Callable[[Function], Function]:
     return decorate
 
 
-def sent_on(stub: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Say which kernel a generic function is in compiled code: the decorated one chooses it by the first type.
+def sent_on(stub: Callable[..., Any], choose: Callable[[Any], Any]) -> None:
+    """Say which kernel a generic function is in compiled code, by the type of its first argument.
 
     It takes the same arguments. With `compiled_as` all that is in it would be compiled once more, for the call.
     """
 
-    def decorate(choose: Function) -> Function:
-        class Choice(AbstractTemplate):  # type: ignore[misc]
-            key = stub
+    class Choice(AbstractTemplate):  # type: ignore[misc]
+        key = stub
 
-            def generic(self, args: Any, kws: Any) -> Any:
-                kernel = self.context.resolve_value_type(choose(args[0]))
-                return self.context.resolve_function_type(kernel, args, kws)
+        def generic(self, args: Any, kws: Any) -> Any:
+            kernel = self.context.resolve_value_type(choose(args[0]))
+            return self.context.resolve_function_type(kernel, args, kws)
 
-        def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            kernel = context.typing_context.resolve_value_type(choose(signature.args[0]))
-            return context.get_function(kernel, signature)(builder, arguments)
+    def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kernel = context.typing_context.resolve_value_type(choose(signature.args[0]))
+        return context.get_function(kernel, signature)(builder, arguments)
 
-        infer_global(stub)(Choice)
-        lower_builtin(stub, numba.types.VarArg(numba.types.Any))(call)
-        return choose
-
-    return decorate
+    infer_global(stub)(Choice)
+    lower_builtin(stub, numba.types.VarArg(numba.types.Any))(call)
 
 
 def borrow(value: Any) -> Any:

@@ -206,46 +206,12 @@ def _overload_view_of(state: Any, buffer: Any) -> Any:
     return lambda state, buffer: kernel(buffer)
 
 
-@sent_on(ask)
-def _overload_ask(state: Any) -> Any:
-    return _ASK[state.instance_class]
-
-
-@sent_on(tell)
-def _overload_tell(state: Any) -> Any:
-    return _TELL[state.instance_class]
-
-
-@sent_on(teach)
-def _overload_teach(state: Any) -> Any:
-    return _teach_all if state.instance_class in _SEES_ALL else _teach_one
-
-
-@sent_on(write_probabilities)
-def _overload_write_probabilities(state: Any) -> Any:
-    return _WRITE_PROBABILITIES[state.instance_class]
-
-
-@sent_on(probability_of)
-def _overload_probability_of(state: Any) -> Any:
-    return _PROBABILITY_OF.get(state.instance_class, _one_of_all)
-
-
-@sent_on(loss_of)
-def _overload_loss_of(game: Any) -> Any:
-    return _LOSS_OF[game.instance_class]
-
-
-@sent_on(mean_of)
-def _overload_mean_of(game: Any) -> Any:
-    return _MEAN_OF[game.instance_class]
-
-
-@sent_on(planted_of)
-def _overload_planted_of(game: Any) -> Any:
-    return _PLANTED_OF[game.instance_class]
-
-
-@sent_on(see)
-def _overload_see(game: Any) -> Any:
-    return _SEE[game.instance_class]
+sent_on(ask, lambda state: _ASK[state.instance_class])
+sent_on(tell, lambda state: _TELL[state.instance_class])
+sent_on(teach, lambda state: _teach_all if state.instance_class in _SEES_ALL else _teach_one)
+sent_on(write_probabilities, lambda state: _WRITE_PROBABILITIES[state.instance_class])
+sent_on(probability_of, lambda state: _PROBABILITY_OF.get(state.instance_class, _one_of_all))
+sent_on(loss_of, lambda game: _LOSS_OF[game.instance_class])
+sent_on(mean_of, lambda game: _MEAN_OF[game.instance_class])
+sent_on(planted_of, lambda game: _PLANTED_OF[game.instance_class])
+sent_on(see, lambda game: _SEE[game.instance_class])

@@ -79,17 +79,12 @@ def scaled_loss(game: ScaledGame, t: int, arm: int, scale: float = 0.5) -> float
 register_environment(ScaledGame, loss_of=scaled_loss)
 
 
-class Scaled:
-    """As by a user."""
-
-    n_arms, horizon = 2, 9
-    game = ScaledGame(np.array([1.0, 1.0]))
-
-
 @pytest.mark.jit_off
 def test_a_rule_may_have_parameters_with_values_of_their_own() -> None:
     learner = tc.Uniform(2, seed=1, loss_range=(0.0, 0.6))  # so that losses of 1 would be refused
-    assert tc.play(learner, Scaled()).size == 9  # type: ignore[arg-type]
+    environment = Broken()
+    environment.game = ScaledGame(np.array([1.0, 1.0]))  # type: ignore[assignment]
+    assert tc.play(learner, environment).size == 9  # type: ignore[arg-type]
 
 
 OWN = """
