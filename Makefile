@@ -45,7 +45,7 @@ TYPES = echo "-- mypy"; $(BIN)/python -m mypy
 
 # Two passes at once, one a core, of about the same length. The second: types, a smaller pass with the JIT off, then the
 # folders APART. What one has compiled the other finds on the disk.
-APART = tests/cli tests/examples tests/experiments tests/race tests/report tests/service tests/statistical tests/theory
+APART = tests/cli tests/examples tests/experiments tests/racing tests/report tests/service tests/statistical tests/theory
 
 SUITE = \
 	echo "-- the suite, compiled"; \

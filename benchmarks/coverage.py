@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.results import Result, Table
-from turncoat.race.statistics import growth, means, ranks
-from turncoat.race.statistics.inputs import Floats
-from turncoat.race.statistics.resampling import N_RESAMPLES, resamples
-from turncoat.race.statistics.student import t_quantile
+from turncoat.statistics import growth, means, ranks
+from turncoat.statistics.inputs import Floats
+from turncoat.statistics.resampling import N_RESAMPLES, resamples
+from turncoat.statistics.student import t_quantile
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 

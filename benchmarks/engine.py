@@ -26,10 +26,10 @@ import turncoat as tc
 from benchmarks import smpybandits
 from benchmarks.peers import PEERS
 from benchmarks.results import Result, Table, Target, best_of, seconds
-from turncoat.race import ENTRIES
-from turncoat.race.checkpoints import checkpoints
-from turncoat.race.entries import Maker, make_learner
-from turncoat.race.ground import default_switches, lay_ground
+from turncoat.racing import ENTRIES
+from turncoat.racing.checkpoints import checkpoints
+from turncoat.racing.entries import Maker, make_learner
+from turncoat.racing.reference import default_switches, lay_ground
 
 GAME = "stationary/0"
 GAMMA = 0.1  # the peers' exploration

@@ -16,8 +16,8 @@ import turncoat as tc
 from benchmarks import smpybandits
 from benchmarks.play import BARE, bare_game, bare_loop
 from benchmarks.results import Result, Table, Target, best_of, seconds
-from turncoat.race import ENTRIES
-from turncoat.race.entries import make_learner
+from turncoat.racing import ENTRIES
+from turncoat.racing.entries import make_learner
 
 GAME, N_ARMS, N_SWITCHES = "stationary/0", 10, 4
 LOOKS_BACK = ("ad-switch", "glr-kl-ucb", "glr-kl-ucb, local", "master-ucb", "meta")  # over all they have seen

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 import turncoat as tc
+from turncoat import statistics
 from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
-from turncoat.race import statistics
 from turncoat.rng import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.games import Game
-from turncoat.race.statistics import means
-from turncoat.race.statistics.estimate import estimate
-from turncoat.race.statistics.inputs import Floats
+from turncoat.statistics import means
+from turncoat.statistics.estimate import estimate
+from turncoat.statistics.inputs import Floats
 
 LEVEL = 0.95
 

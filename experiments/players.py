@@ -15,8 +15,8 @@ import turncoat as tc
 from turncoat import learners
 from turncoat.errors import unknown
 from turncoat.learners.turncoat.recipe import set_rates_plainly
-from turncoat.race import BANDIT, ENTRIES, league_of
-from turncoat.race.entries import Maker, Told, learner_of, make_learner, told
+from turncoat.racing import BANDIT, ENTRIES, league_of
+from turncoat.racing.entries import Maker, Told, learner_of, make_learner, told
 
 
 class Player(NamedTuple):

@@ -18,7 +18,7 @@ from experiments.games import EDITION, Game, planted_loss
 from experiments.players import Player
 from experiments.store import Line, Store
 from turncoat.environments import Adaptive, Environment, Stationary
-from turncoat.race.cell import play_cell
+from turncoat.racing.cell import play_cell
 
 WARM_UP = 100  # rounds
 

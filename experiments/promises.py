@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from experiments.numbers import Board, Span, against_best, against_picked, geometric, ratios
-from turncoat.race.statistics import mean_ranks
+from turncoat.statistics import mean_ranks
 
 TOLD, UNTOLD, MASTER, SHARED = "exp3.s, told S", "exp3.s", "adaptive-master-base", "adaptive-master-base, shared"
 TOLD_T = "turncoat, told T"

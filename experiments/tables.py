@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from experiments.numbers import Board, Span, against_best, best_of, geometric, mean, ratios
 from experiments.promises import Target
-from turncoat.race.statistics import mean_ranks
+from turncoat.statistics import mean_ranks
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

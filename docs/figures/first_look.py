@@ -12,12 +12,12 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Piecewise
-from turncoat.race import ENTRIES
-from turncoat.race.statistics import means
+from turncoat.racing import ENTRIES
 from turncoat.report.axes import Axis
 from turncoat.report.looks import looks_of
 from turncoat.report.panel import FOCUS, ends_of, lines, names
 from turncoat.report.write import pictures
+from turncoat.statistics import means
 
 K, T, S, GAP = 5, 100_000, 4, 0.3
 GAME = Piecewise(K, T, S, gap=GAP, seed=3)

@@ -22,11 +22,11 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Environment, Piecewise
-from turncoat.race.statistics import means
 from turncoat.report.axes import Axis
 from turncoat.report.looks import looks_of
 from turncoat.report.panel import FOCUS, ends_of, in_columns, lines, names
 from turncoat.report.write import pictures
+from turncoat.statistics import means
 
 T, N_SEEDS = 10_000, 200
 BREAKS = [3_000, 5_000]

@@ -21,8 +21,7 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Environment, Flip
-from turncoat.race import ENTRIES
-from turncoat.race.statistics import Growth, growth
+from turncoat.racing import ENTRIES
 from turncoat.report.axes import Axis, log_axis
 from turncoat.report.looks import Look, looks_of
 from turncoat.report.panel import (
@@ -38,6 +37,7 @@ from turncoat.report.panel import (
     shape_of,
 )
 from turncoat.report.write import pictures
+from turncoat.statistics import Growth, growth
 
 HERE = Path(__file__).parent
 K, S, GAP = 5, 4, 0.3

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     )
     from turncoat.play import play
     from turncoat.points import play_points
-    from turncoat.race import Result, race, told
+    from turncoat.racing import Result, race, told
     from turncoat.regret import (
         best_point_losses,
         best_switching_losses,
@@ -84,7 +84,7 @@ _HOME = {
     "Uniform restore",
     "play": "play",
     "points": "play_points",
-    "race": "Result race told",
+    "racing": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
     "types": "Decision",
 }
@@ -169,7 +169,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `play` and `race` the functions: importing a module of that name would put the module in its place."""
+    """Keeps `play` the function: importing the module of that name would put the module in its place."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and hasattr(value, name)):

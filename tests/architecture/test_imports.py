@@ -43,7 +43,7 @@ def test_help_is_light(command: str) -> None:
 
 def test_importing_a_module_does_not_hide_the_function_of_the_same_name() -> None:
     """Python puts a module that was imported into its package: `turncoat.play` the module over `play` the function."""
-    said = printed("import turncoat.cli, turncoat.play, turncoat.race, turncoat as tc; print(callable(tc.play))")
+    said = printed("import turncoat.cli, turncoat.play, turncoat.racing, turncoat as tc; print(callable(tc.play))")
     assert said.split() == ["True"]
 
 

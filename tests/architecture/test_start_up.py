@@ -170,9 +170,9 @@ def test_a_service_begins_without_the_compiler() -> None:
 
 
 def test_play_stays_the_function_whatever_is_imported() -> None:
-    modules = "turncoat.play, turncoat.race, turncoat.cli.race, turncoat.environments"
+    modules = "turncoat.play, turncoat.racing, turncoat.cli.race, turncoat.environments"
     assert run(f"import {modules}; import turncoat as tc; print(type(tc.play).__name__)") == ["function"]
-    assert run("import turncoat as tc; tc.play; import turncoat.race; print(type(tc.play).__name__)") == ["function"]
+    assert run("import turncoat as tc; tc.play; import turncoat.racing; print(type(tc.play).__name__)") == ["function"]
 
 
 def test_caches_that_nobody_used_for_long_are_swept_away(tmp_path: Path) -> None:

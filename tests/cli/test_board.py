@@ -12,8 +12,8 @@ import turncoat as tc
 from tests.cli.typed import run
 from turncoat.cli.board import boards
 from turncoat.cli.race import show_result
-from turncoat.race import FRONT
-from turncoat.race.places import CellAt, GroundAt, Names
+from turncoat.racing import FRONT
+from turncoat.racing.coordinates import CellAt, GroundAt, Names
 
 N_LEARNERS, N_GAMES = 20, 15
 

@@ -18,7 +18,7 @@ import turncoat as tc
 from tests.cli.typed import run
 from turncoat.cli.board import boards
 from turncoat.cli.live import watched_race
-from turncoat.race import FEW, entry
+from turncoat.racing import FEW, entry
 
 LEARNERS_RACED = ("exp3", "exp3.s, told S", "uniform")
 TINY = [

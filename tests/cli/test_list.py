@@ -13,7 +13,7 @@ from tests.examples.scripts import opened, tables
 from turncoat.cli.card import page_of
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.learners import LEARNERS, SETTINGS, Learner, SwitchingLinear
-from turncoat.race import ENTRIES, learner_of
+from turncoat.racing import ENTRIES, learner_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "learners" / "README.md"

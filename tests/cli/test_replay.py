@@ -17,7 +17,7 @@ import pytest
 import turncoat as tc
 from tests.cli.typed import BAD_CSV, BAD_PARQUET, changing, printed_json, refusal, run, write, write_both
 from tests.naive.comparator import recursion
-from turncoat.race import ENTRIES, FEW, Result
+from turncoat.racing import ENTRIES, FEW, Result
 
 NAMES = ["red", "green", "blue"]
 QUICK = ["--seeds", "2", "--learner", "exp3", "--learner", "uniform"]

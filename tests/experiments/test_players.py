@@ -11,7 +11,7 @@ import pytest
 import turncoat as tc
 from experiments.players import GRID, OURS, RIVALS, Scaled, players, words_of
 from turncoat.errors import OptionError
-from turncoat.race import ENTRIES, learner_of, told
+from turncoat.racing import ENTRIES, learner_of, told
 
 
 def test_all_of_the_bandit_league_and_nobody_who_sees_more() -> None:

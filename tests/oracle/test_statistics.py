@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from tests.naive import statistics as naive
-from turncoat.race.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
-from turncoat.race.statistics.resampling import N_RESAMPLES, resamples
-from turncoat.race.statistics.student import t_quantile
+from turncoat.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
+from turncoat.statistics.resampling import N_RESAMPLES, resamples
+from turncoat.statistics.student import t_quantile
 from turncoat.types import Matrix
 
 LEVEL = 0.9

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from turncoat.errors import OptionError
-from turncoat.race.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
+from turncoat.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
 from turncoat.types import Matrix
 
 pytestmark = pytest.mark.jit_off

@@ -11,7 +11,7 @@ import polars as pl
 import turncoat as tc
 from turncoat.environments import suite
 from turncoat.errors import TuningWarning
-from turncoat.race import ENTRIES
+from turncoat.racing import ENTRIES
 from turncoat.report import Frames, frames_of
 
 LEARNERS = (

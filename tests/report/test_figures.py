@@ -14,7 +14,7 @@ import pytest
 
 import turncoat as tc
 from tests.report.sample import crowd
-from turncoat.race import ENTRIES, FEW, FRONT
+from turncoat.racing import ENTRIES, FEW, FRONT
 from turncoat.report import Frames, maps
 from turncoat.report.arms import arms, map_of
 from turncoat.report.axes import Axis

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.report.sample import crowd, in_games, stating
-from turncoat.race import FRONT
+from turncoat.racing import FRONT
 from turncoat.report import Frames, report
 from turncoat.report.figures import draw_all
 from turncoat.report.front import MOST_LINES, front, fronts, in_front, remarks, with_everyone

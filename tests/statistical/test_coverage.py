@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from turncoat.race.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
+from turncoat.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
 from turncoat.types import Matrix
 
 R, N, LEVEL = 2_000, 20, 0.95

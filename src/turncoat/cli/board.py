@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from turncoat.cli.screen import plain_table
-from turncoat.race import BANDIT, FRONT, Result, in_leagues, league_of
+from turncoat.racing import BANDIT, FRONT, Result, in_leagues, league_of
 
 GAP = 2  # blanks after every column …
 RULE = 1  # … and one between them

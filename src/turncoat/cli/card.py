@@ -9,7 +9,7 @@ from turncoat.cli.screen import plain_table, screen
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.errors import unknown
 from turncoat.learners import LEARNERS, SETTINGS, Learner
-from turncoat.race import ENTRIES, learner_of
+from turncoat.racing import ENTRIES, learner_of
 
 USE, NOT = "use:", "not:"  # when to take a learner, and when to take another
 

@@ -59,7 +59,7 @@ class Hinting(click.Command):
 def _hint(word: str) -> str:
     """Which option takes this word, if it names anything."""
     from turncoat.environments import SCENARIOS, SUITES
-    from turncoat.race import ENTRIES
+    from turncoat.racing import ENTRIES
 
     options: dict[str, Collection[str]] = {"--suite": SUITES, "--environment": SCENARIOS, "--learner": ENTRIES}
     return next((f"; did you mean {option} {word!r}?" for option, names in options.items() if word in names), "")

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from turncoat.cli.board import boards
 from turncoat.errors import TurncoatWarning
-from turncoat.race import Progress as Now
-from turncoat.race import Result, race
-from turncoat.race.entries import Maker
+from turncoat.racing import Progress as Now
+from turncoat.racing import Result, race
+from turncoat.racing.entries import Maker
 
 BOARD_SECONDS = 0.5  # how often the leaderboard is made anew
 LINE_SECONDS = 5.0  # how often a line is printed where there is no terminal

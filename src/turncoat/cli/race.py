@@ -15,7 +15,7 @@ from turncoat.cli.live import watched_race
 from turncoat.cli.numbers import counted
 from turncoat.cli.screen import screen
 from turncoat.environments import suite
-from turncoat.race import ENTRIES, FEW, Result, entry, in_leagues
+from turncoat.racing import ENTRIES, FEW, Result, entry, in_leagues
 
 REGRET = (
     "regret: expected loss above the planted path's (in a table or against an adversary: loss above the best path's), "

@@ -18,8 +18,8 @@ from turncoat.cli.screen import screen
 from turncoat.cli.table_input import Values, read_values
 from turncoat.environments import Table
 from turncoat.errors import TableError
-from turncoat.race import FEW, Result, entry
-from turncoat.race.entries import Told
+from turncoat.racing import FEW, Result, entry
+from turncoat.racing.entries import Told
 from turncoat.regret import best_switching_losses
 from turncoat.types import Vector
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from turncoat.cli.board import SEERS
 from turncoat.cli.numbers import counted, writer
 from turncoat.cli.screen import plain_table, screen
-from turncoat.race import BANDIT, league_of
+from turncoat.racing import BANDIT, league_of
 
 if TYPE_CHECKING:
     from turncoat.cli.replay import Outcome

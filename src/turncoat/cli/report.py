@@ -7,7 +7,7 @@ from pathlib import Path
 from turncoat.cli.race import show_result, write_report
 from turncoat.cli.screen import screen
 from turncoat.errors import RaceError
-from turncoat.race import Result
+from turncoat.racing import Result
 
 
 def run_report(folder: Path, to: Path, *, everyone: bool) -> None:

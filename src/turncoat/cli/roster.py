@@ -12,7 +12,7 @@ from turncoat.cli.card import NOT, USE
 from turncoat.cli.screen import plain_table, screen
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.learners import LEARNERS, SETTINGS
-from turncoat.race import ENTRIES
+from turncoat.racing import ENTRIES
 
 GAP = "  "
 HEADS = ("learner", "T", "S", "regret", "cost")

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from turncoat.errors import TableError
-from turncoat.race import in_leagues
+from turncoat.racing import in_leagues
 
 if TYPE_CHECKING:
     import polars as pl

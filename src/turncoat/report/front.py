@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from turncoat.race import BANDIT, FRONT, in_leagues
+from turncoat.racing import BANDIT, FRONT, in_leagues
 from turncoat.report.frames import Frames
 
 BY_GAME = ("traces", "frontier", "growth")  # frames of lines: each game has its own front

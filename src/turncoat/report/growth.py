@@ -1,6 +1,6 @@
 """Regret against the horizon, log-log: each point a game of its own length, each line a fitted power of T.
 
-Fit and interval are `turncoat.race.statistics.growth`: the slope of log mean regret over log T, with the seeds as the
+Fit and interval are `turncoat.statistics.growth`: the slope of log mean regret over log T, with the seeds as the
 sample. It speaks of the noise between seeds only, not of a curve that is no power.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import altair as alt
 import polars as pl
 
-from turncoat.race import statistics
+from turncoat import statistics
 from turncoat.report.axes import Axis, log_axis
 from turncoat.report.frames import Frames
 from turncoat.report.looks import Look

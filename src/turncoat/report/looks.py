@@ -13,7 +13,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from turncoat.race import BANDIT, ENTRIES, FEW, league_of
+from turncoat.racing import BANDIT, ENTRIES, FEW, league_of
 
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#808080"),

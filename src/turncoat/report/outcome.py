@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from turncoat.race import Result
-from turncoat.race.frames import frame
+from turncoat.racing import Result
+from turncoat.racing.frames import frame
 from turncoat.report.frames import Frames
 
 

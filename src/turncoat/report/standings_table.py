@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from turncoat.race import FRONT, in_leagues
+from turncoat.racing import FRONT, in_leagues
 from turncoat.report.frames import Frames
 from turncoat.report.looks import Look
 from turncoat.report.standings import rank_words

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turncoat.errors import RaceError
 from turncoat.packages import needed
-from turncoat.race.files import write_whole
+from turncoat.racing.files import write_whole
 from turncoat.report.frames import Frames
 from turncoat.report.looks import LIGHT, looks_of
 from turncoat.report.settle import settled_pdf, settled_svg

@@ -1,0 +1,226 @@
+"""The plan of a race: what users hand over, checked, and from it every cell and every ground.
+
+Streams: SeedSequence(seed, spawn_key=(i, 0)) makes the environment of seed i and (i, 1) every learner. So all learners
+meet the same losses, and adding one changes nothing for the others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from turncoat._cache import source_hash
+from turncoat.environments import SCENARIOS, Environment, scenario
+from turncoat.environments.inputs import MOST_ROUNDS, parse_whole
+from turncoat.errors import OptionError, TableError
+from turncoat.racing.checkpoints import checkpoints
+from turncoat.racing.coordinates import CellAt, Facts, GroundAt, Names
+from turncoat.racing.entries import Maker, make_learner, size_of
+from turncoat.racing.keys import environment_parts, key_of, learner_parts
+from turncoat.racing.leagues import setting_of
+from turncoat.racing.reference import default_switches
+from turncoat.racing.split import can_split, parse_split
+from turncoat.types import Ints
+
+MOST_SEEDS = 10**6
+MOST_COMPARED = 10**6  # switches of a comparator
+
+MakeEnvironment = Callable[[int, np.random.SeedSequence], Environment]  # (horizon, seed)
+
+
+class Plan:
+    """Learners × environments × seeds. Nothing is played here."""
+
+    def __init__(
+        self,
+        learners: Mapping[str, Maker],
+        environments: Any,
+        horizon: int | Sequence[int],
+        seeds: int,
+        seed: int,
+        max_switches: int | None,
+        split: bool = False,
+    ) -> None:
+        self.horizons = _parse_horizons(horizon)
+        self.n_seeds = parse_whole("seeds", seeds, 1, MOST_SEEDS)
+        self.seed = parse_whole("seed", seed, 0, 2**128)
+        self.max_switches = max_switches
+        if max_switches is not None:
+            self.max_switches = parse_whole("max_switches", max_switches, 0, MOST_COMPARED)
+        self.split = parse_split(split, self.horizons[-1])
+        self.learners = _parse_learners(learners)
+        named = _named(environments)
+        self.environments = {name: _parse_environment(name, thing, self.horizons) for name, thing in named.items()}
+        self.descriptions = {
+            name: SCENARIOS[thing].description for name, thing in named.items() if isinstance(thing, str)
+        }
+        self.checkpoints: dict[int, Ints] = {horizon: checkpoints(horizon) for horizon in self.horizons}
+        self.source = source_hash()
+        self._parts: dict[str, tuple[Environment, dict[str, Any]]] = {}
+
+    def names(self) -> Names:
+        """Who races where."""
+        facts = {name: self._facts(name) for name in self.environments}
+        return Names(list(self.learners), facts, self.n_seeds, self.horizons, self._settings)
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        """What losses each learner says it is for: looked up in one that is made for the first environment."""
+        ground = GroundAt(next(iter(self.environments)), 0, self.horizons[-1])
+        environment = self.environment(ground)
+        cells = (CellAt(ground.environment, name, 0, ground.horizon) for name in self.learners)
+        return {at.learner: setting_of(self.learner(at, environment, quiet=True)) for at in cells}
+
+    def _facts(self, name: str) -> Facts:
+        environment = self.environment(GroundAt(name, 0, self.horizons[-1]))
+        description = self.descriptions.get(name) or repr(environment).strip("<>")
+        return Facts(environment.n_arms, environment.oblivious, description)
+
+    def grounds(self) -> Iterator[GroundAt]:
+        """Every ground, seed by seed."""
+        for i in range(self.n_seeds):
+            for environment in self.environments:
+                for horizon in self.horizons:
+                    yield GroundAt(environment, i, horizon)
+
+    def environment(self, at: GroundAt) -> Environment:
+        """The environment of a ground, fresh."""
+        stream = np.random.SeedSequence(self.seed, spawn_key=(at.seed, 0))
+        return self.environments[at.environment](at.horizon, stream).fresh()
+
+    def learner(self, at: CellAt, environment: Environment, *, quiet: bool = False) -> Any:
+        """The learner of a cell; quiet if what it warns of was said before."""
+        stream = np.random.SeedSequence(self.seed, spawn_key=(at.seed, 1))
+        with warnings.catch_warnings():
+            if quiet:
+                warnings.simplefilter("ignore")
+            maker = self.learners[at.learner]
+            size = size_of(maker, environment)
+            learner = make_learner(maker, size, at.horizon, stream, environment.n_switches)
+        if not (callable(getattr(learner, "ask", None)) and callable(getattr(learner, "tell", None))):
+            raise OptionError(f"the maker of {at.learner!r} made {learner!r}; accepted is a learner, with ask and tell")
+        return learner
+
+    def compared(self, at: GroundAt, environment: Environment) -> int:
+        """S_max of the comparator."""
+        if self.max_switches is None:
+            return default_switches(environment.n_switches, at.horizon)
+        return min(self.max_switches, at.horizon - 1)
+
+    def _environment_parts(self, name: str, environment: Environment) -> dict[str, Any]:
+        """As `environment_parts`, but a table that is met again and again is hashed once."""
+        if name not in self._parts or self._parts[name][0] is not environment:
+            self._parts[name] = environment, environment_parts(environment)
+        return self._parts[name][1]
+
+    def ground_key(self, at: GroundAt, environment: Environment) -> str:
+        """The key of a ground."""
+        return key_of(
+            {
+                "ground": self._environment_parts(at.environment, environment),
+                "checkpoints": self.checkpoints[at.horizon].tolist(),
+                "max_switches": self.compared(at, environment),
+                "source": self.source,
+            }
+        )
+
+    def cell_key(self, at: CellAt, learner: Any, environment: Environment) -> str:
+        """The key of a cell."""
+        return key_of(
+            {
+                "learner": learner_parts(at.learner, learner),
+                "environment": self._environment_parts(at.environment, environment),
+                "horizon": at.horizon,
+                "max_switches": None if environment.oblivious else self.compared(at.ground, environment),
+                "i": at.seed,
+                "seed": self.seed,
+                "source": self.source,
+                **({"split": True} if self.split and can_split(learner) else {}),
+            }
+        )
+
+
+def _parse_horizons(horizon: Any) -> list[int]:
+    """One horizon or several, in rising order."""
+    horizon = horizon.tolist() if isinstance(horizon, np.ndarray) else horizon  # one of no dimensions has no items
+    several = list(horizon) if isinstance(horizon, Iterable) and not isinstance(horizon, str) else [horizon]
+    several = [int(one) if isinstance(one, float) and one.is_integer() else one for one in several]  # 1e6
+    if not several:
+        raise OptionError("the horizons are none; accepted is a number of rounds, or several")
+    return sorted({parse_whole("horizon", one, 1, MOST_ROUNDS) for one in several})
+
+
+def _parse_learners(learners: Any) -> dict[str, Maker]:
+    accepted = "accepted is a dict from names to makers, called as maker(arms, horizon, seed=…), at least one"
+    if not isinstance(learners, Mapping) or not learners:
+        raise OptionError(f"learners are {learners!r}; {accepted}")
+    for name, maker in learners.items():
+        if not isinstance(name, str) or not name or not callable(maker):
+            raise OptionError(f"among the learners is {name!r}: {maker!r}; {accepted}")
+    return dict(learners)
+
+
+def _named(environments: Any) -> dict[str, Any]:
+    """Environments by name: the one given, the scenario's id, or the kind of an environment, numbered if need be."""
+    if isinstance(environments, Mapping):
+        named = dict(environments)
+    else:
+        alone = isinstance(environments, str | Environment) or callable(environments)
+        things = [environments] if alone else environments
+        if not isinstance(things, Iterable):
+            things = []
+        named = {}
+        for thing in things:
+            name = thing if isinstance(thing, str) else str(getattr(thing, "name", getattr(thing, "__name__", thing)))
+            n_alike = sum(other.partition(" #")[0] == name for other in named)
+            if n_alike and isinstance(thing, str):
+                raise OptionError(f"the environment {thing!r} is given twice; accepted is each once")
+            named[f"{name} #{n_alike + 1}" if n_alike else name] = thing
+    if not named or not all(isinstance(name, str) and name for name in named):
+        raise OptionError(
+            f"environments are {environments!r}; accepted are scenario ids and environments, in a list or in a dict "
+            "from names to them, at least one"
+        )
+    return named
+
+
+def _parse_environment(name: str, thing: Any, horizons: list[int]) -> MakeEnvironment:
+    """How to make the environment of a seed."""
+    if isinstance(thing, str):
+        scenario(thing, 1)  # an unknown id is named, with the near ones
+        return lambda T, seed: scenario(thing, T, seed)
+    if isinstance(thing, Environment):
+        for horizon in horizons:
+            _check_horizon(name, thing, horizon)
+        return lambda T, seed: thing
+    if callable(thing):
+        return lambda T, seed: _made(name, thing(T, seed), T)
+    raise OptionError(
+        f"the environment {name!r} is {thing!r}; accepted are scenario ids, environments, and functions that make an "
+        "environment from (horizon, seed)"
+    )
+
+
+def _made(name: str, environment: Any, horizon: int) -> Environment:
+    if not isinstance(environment, Environment):
+        raise OptionError(f"the maker of {name!r} made {environment!r}; accepted is an environment")
+    _check_horizon(name, environment, horizon)
+    return environment
+
+
+def _check_horizon(name: str, environment: Environment, horizon: int) -> None:
+    """A game must be long enough; one with a planted path as long as the race, as its switches are counted in full."""
+    if environment.horizon < horizon:
+        raise TableError(
+            f"the environment {name!r} has {environment.horizon} rounds and the race {horizon}; accepted are at least "
+            "as many rounds as the race has"
+        )
+    if environment.horizon > horizon and environment.n_switches is not None:
+        raise OptionError(
+            f"the environment {name!r} was planted over {environment.horizon} rounds and the race has {horizon}; "
+            "accepted is the same number"
+        )
