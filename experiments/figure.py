@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from experiments.numbers import Board, against_best
-from turncoat.report.looks import COLOURS
+from turncoat.report.styles import COLOURS
 from turncoat.report.write import pictures
 
 MOST = 30.0  # dots further off are drawn here

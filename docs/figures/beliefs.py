@@ -9,10 +9,10 @@ from pathlib import Path
 
 import turncoat as tc
 from turncoat.report import frames_of
-from turncoat.report.beliefs import beliefs
-from turncoat.report.figures import still
-from turncoat.report.looks import looks_of
-from turncoat.report.panel import FOCUS
+from turncoat.report.figures.beliefs import beliefs
+from turncoat.report.figures.catalogue import still
+from turncoat.report.figures.panel import FOCUS
+from turncoat.report.styles import looks_of
 from turncoat.report.write import pictures
 
 GAMES = ["flip/3", "piecewise/10", "close/10", "drift/2"]

@@ -13,9 +13,9 @@ import polars as pl
 import turncoat as tc
 from turncoat.environments import Piecewise
 from turncoat.racing import ENTRIES
-from turncoat.report.axes import Axis
-from turncoat.report.looks import looks_of
-from turncoat.report.panel import FOCUS, ends_of, lines, names
+from turncoat.report.figures.axes import Axis
+from turncoat.report.figures.panel import FOCUS, ends_of, lines, names
+from turncoat.report.styles import looks_of
 from turncoat.report.write import pictures
 from turncoat.statistics import means
 

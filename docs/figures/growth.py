@@ -22,9 +22,8 @@ import polars as pl
 import turncoat as tc
 from turncoat.environments import Environment, Flip
 from turncoat.racing import ENTRIES
-from turncoat.report.axes import Axis, log_axis
-from turncoat.report.looks import Look, looks_of
-from turncoat.report.panel import (
+from turncoat.report.figures.axes import Axis, log_axis
+from turncoat.report.figures.panel import (
     FOCUS,
     End,
     colour_of,
@@ -36,6 +35,7 @@ from turncoat.report.panel import (
     room_for,
     shape_of,
 )
+from turncoat.report.styles import Look, looks_of
 from turncoat.report.write import pictures
 from turncoat.statistics import Growth, growth
 

@@ -21,9 +21,9 @@ import polars as pl
 import turncoat as tc
 from turncoat.environments import Environment, StochasticallyConstrained
 from turncoat.environments.stochastically_constrained import growing_edges
-from turncoat.report.axes import Axis
-from turncoat.report.looks import looks_of
-from turncoat.report.panel import FOCUS, ends_of, in_columns, lines, names, over_seeds
+from turncoat.report.figures.axes import Axis
+from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, lines, names, over_seeds
+from turncoat.report.styles import looks_of
 from turncoat.report.write import pictures
 
 T, N_SEEDS = 1_000_000, 20

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncoat.report.axes import Axis, log_axis, spread, symlog_axis
+from turncoat.report.figures.axes import Axis, log_axis, spread, symlog_axis
 
 
 @given(st.lists(st.floats(-50, 350), min_size=1, max_size=20), st.floats(1, 20))

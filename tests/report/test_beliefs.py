@@ -13,9 +13,9 @@ import turncoat as tc
 from turncoat.learners.turncoat import Turncoat
 from turncoat.play import play
 from turncoat.report import Frames, frames_of
-from turncoat.report.beliefs import beliefs, marks_of
-from turncoat.report.figures import draw_all
-from turncoat.report.looks import looks_of
+from turncoat.report.figures.beliefs import beliefs, marks_of
+from turncoat.report.figures.catalogue import draw_all
+from turncoat.report.styles import looks_of
 
 T = 3000
 

@@ -15,15 +15,16 @@ import pytest
 import turncoat as tc
 from tests.report.sample import crowd
 from turncoat.racing import ENTRIES, FEW, FRONT
-from turncoat.report import Frames, maps
-from turncoat.report.arms import arms, map_of
-from turncoat.report.axes import Axis
-from turncoat.report.figures import FIGURES, draw_all, still
-from turncoat.report.growth import _words, powers
-from turncoat.report.looks import COLOURS, THIN, Look, looks_of
-from turncoat.report.maps import shown_learners
-from turncoat.report.over_time import thinned
-from turncoat.report.panel import lines
+from turncoat.report import Frames
+from turncoat.report.figures import maps
+from turncoat.report.figures.arms import arms, map_of
+from turncoat.report.figures.axes import Axis
+from turncoat.report.figures.catalogue import FIGURES, draw_all, still
+from turncoat.report.figures.growth import _words, powers
+from turncoat.report.figures.maps import shown_learners
+from turncoat.report.figures.over_time import thinned
+from turncoat.report.figures.panel import lines
+from turncoat.report.styles import COLOURS, THIN, Look, looks_of
 
 Specs = dict[str, dict[str, Any]]
 

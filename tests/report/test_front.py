@@ -13,10 +13,10 @@ import pytest
 from tests.report.sample import crowd, in_games, stating
 from turncoat.racing import FRONT
 from turncoat.report import Frames, report
-from turncoat.report.figures import draw_all
+from turncoat.report.figures.catalogue import draw_all
 from turncoat.report.front import MOST_LINES, front, fronts, in_front, remarks, with_everyone
-from turncoat.report.looks import COLOURS, looks_of
 from turncoat.report.page import MANY_GAMES
+from turncoat.report.styles import COLOURS, looks_of
 
 
 @pytest.fixture(scope="module")

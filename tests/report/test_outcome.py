@@ -12,8 +12,8 @@ import pytest
 import turncoat as tc
 from turncoat.environments import Table
 from turncoat.report import frames_of
-from turncoat.report.figures import draw_all
-from turncoat.report.looks import looks_of
+from turncoat.report.figures.catalogue import draw_all
+from turncoat.report.styles import looks_of
 
 T = 400
 

@@ -19,9 +19,9 @@ import pytest
 from tests.report.sample import crowd
 from turncoat.errors import RaceError
 from turncoat.report import Frames, report
-from turncoat.report.figures import FIGURES
-from turncoat.report.looks import LIGHT
+from turncoat.report.figures.catalogue import FIGURES
 from turncoat.report.settle import settled_pdf
+from turncoat.report.styles import LIGHT
 
 ADDRESSES = ("src", "href", "action", "data", "poster", "srcset", "background", "manifest", "formaction", "ping")
 

@@ -16,11 +16,11 @@ from typing import Any
 import polars as pl
 import vl_convert
 
-from turncoat.report.figures import Figure
+from turncoat.report.figures.catalogue import Figure
 from turncoat.report.frames import Frames
 from turncoat.report.front import front
-from turncoat.report.looks import DARK, LIGHT, Look, label
 from turncoat.report.standings_table import standings
+from turncoat.report.styles import DARK, LIGHT, Look, label
 from turncoat.report.write import vega_lite_version
 
 MANY_GAMES = 8  # more, and figures wait folded until somebody wants to see them

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from turncoat.racing import FRONT, in_leagues
+from turncoat.report.figures.leaderboard import rank_words
 from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.standings import rank_words
+from turncoat.report.styles import Look
 
 LEAGUE_WORDS = {
     "bandit": "They see the loss of the arm they played",

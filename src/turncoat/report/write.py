@@ -9,8 +9,8 @@ from turncoat.errors import RaceError
 from turncoat.packages import needed
 from turncoat.racing.files import write_whole
 from turncoat.report.frames import Frames
-from turncoat.report.looks import LIGHT, looks_of
 from turncoat.report.settle import settled_pdf, settled_svg
+from turncoat.report.styles import LIGHT, looks_of
 
 PACKAGES = ("polars", "altair", "vl_convert")
 ENDINGS = ("svg", "png", "pdf")
@@ -24,7 +24,7 @@ def report(frames: Frames, folder: str | os.PathLike[str]) -> Path:
     """
     for package in PACKAGES:
         needed(package, "a report")
-    from turncoat.report.figures import FIGURES, draw_all, still
+    from turncoat.report.figures.catalogue import FIGURES, draw_all, still
     from turncoat.report.front import front, in_front, remarks, with_everyone
     from turncoat.report.page import page
 

@@ -9,9 +9,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from turncoat.report.figures.maps import N_BINS, Map, figure
 from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.maps import N_BINS, Map, figure
+from turncoat.report.styles import Look
 
 
 def trust(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:

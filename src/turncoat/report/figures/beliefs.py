@@ -8,10 +8,10 @@ from itertools import pairwise
 import altair as alt
 import polars as pl
 
-from turncoat.report.arms import maps_of
+from turncoat.report.figures.arms import maps_of
+from turncoat.report.figures.maps import Map, Mark, figure
 from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.maps import Map, Mark, figure
+from turncoat.report.styles import Look
 
 
 def beliefs(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from turncoat.report.arms import arms
-from turncoat.report.beliefs import beliefs
+from turncoat.report.figures.arms import arms
+from turncoat.report.figures.beliefs import beliefs
+from turncoat.report.figures.frontier import frontier
+from turncoat.report.figures.growth import growth
+from turncoat.report.figures.leaderboard import leaderboard, times
+from turncoat.report.figures.over_time import regret_over_time
+from turncoat.report.figures.panel import FOCUS, HOVER
+from turncoat.report.figures.split import split
+from turncoat.report.figures.trust import trust
 from turncoat.report.frames import Frames
-from turncoat.report.frontier import frontier
-from turncoat.report.growth import growth
-from turncoat.report.looks import Look
-from turncoat.report.over_time import regret_over_time
-from turncoat.report.panel import FOCUS, HOVER
-from turncoat.report.split import split
-from turncoat.report.standings import leaderboard, times
-from turncoat.report.trust import trust
+from turncoat.report.styles import Look
 
 NO_REMARKS: Mapping[str, str] = MappingProxyType({})
 

@@ -13,11 +13,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from turncoat.report.axes import Axis
-from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.maps import shown_learners
-from turncoat.report.panel import (
+from turncoat.report.figures.axes import Axis
+from turncoat.report.figures.maps import shown_learners
+from turncoat.report.figures.panel import (
     End,
     Panel,
     blank,
@@ -31,6 +29,8 @@ from turncoat.report.panel import (
     planted_mark,
     shape_of,
 )
+from turncoat.report.frames import Frames
+from turncoat.report.styles import Look
 
 SIZE = (205, 170)
 PARTS = {"master_regret": "master, against base", "base_regret": "base, against path"}

@@ -8,10 +8,10 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from turncoat.report.axes import Axis, log_axis
+from turncoat.report.figures.axes import Axis, log_axis
+from turncoat.report.figures.panel import Panel, ends_of, in_columns, lines, names, over_seeds, room_for, upright
 from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.panel import Panel, ends_of, in_columns, lines, names, over_seeds, room_for, upright
+from turncoat.report.styles import Look
 
 SIZE = (330, 250)
 MOST_POINTS = 70  # on a line: more cannot be seen

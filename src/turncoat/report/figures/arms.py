@@ -8,9 +8,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from turncoat.report.figures.maps import N_BINS, Map, figure
 from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.maps import N_BINS, Map, figure
+from turncoat.report.styles import Look
 
 MOST_SEGMENTS = 200  # of a planted path that is still drawn
 

@@ -11,10 +11,10 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from turncoat.report.axes import SHORT, Axis
+from turncoat.report.figures.axes import SHORT, Axis
+from turncoat.report.figures.panel import Panel, blank, faded, in_columns
 from turncoat.report.frames import Frames
-from turncoat.report.looks import BELIEVED, EDGE, EMPTY, FULL, PLANTED, Look
-from turncoat.report.panel import Panel, blank, faded, in_columns
+from turncoat.report.styles import BELIEVED, EDGE, EMPTY, FULL, PLANTED, Look
 from turncoat.types import Matrix
 
 N_BINS = 60

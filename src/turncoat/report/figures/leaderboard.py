@@ -9,10 +9,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from turncoat.report.axes import Axis, log_axis, symlog_axis
+from turncoat.report.figures.axes import Axis, log_axis, symlog_axis
+from turncoat.report.figures.panel import Panel, colour_of, faded, hover, in_columns, shape_of, upright
 from turncoat.report.frames import Frames
-from turncoat.report.looks import Look, label
-from turncoat.report.panel import Panel, colour_of, faded, hover, in_columns, shape_of, upright
+from turncoat.report.styles import Look, label
 
 ROW = 19  # pixels
 WIDTH = 190

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import altair as alt
 import polars as pl
 
-from turncoat.report.axes import Axis, spread
-from turncoat.report.looks import Look, label
+from turncoat.report.figures.axes import Axis, spread
+from turncoat.report.styles import Look, label
 
 LABEL_GAP = 13  # pixels from one name to the next
 LABEL_EDGE = 6  # and from the ends of the panel

@@ -13,10 +13,8 @@ import altair as alt
 import polars as pl
 
 from turncoat import statistics
-from turncoat.report.axes import Axis, log_axis
-from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.panel import (
+from turncoat.report.figures.axes import Axis, log_axis
+from turncoat.report.figures.panel import (
     End,
     Panel,
     colour_of,
@@ -30,6 +28,8 @@ from turncoat.report.panel import (
     shape_of,
     upright,
 )
+from turncoat.report.frames import Frames
+from turncoat.report.styles import Look
 
 SIZE = (280, 250)  # two side by side, with the longest names and exponents, fit on the page
 

@@ -14,11 +14,9 @@ import altair as alt
 import polars as pl
 
 from turncoat.bounds import theorem_1, theorem_2
-from turncoat.report.axes import Axis, symlog_axis
-from turncoat.report.frames import Frames
-from turncoat.report.looks import Look
-from turncoat.report.over_time import thinned
-from turncoat.report.panel import (
+from turncoat.report.figures.axes import Axis, symlog_axis
+from turncoat.report.figures.over_time import thinned
+from turncoat.report.figures.panel import (
     End,
     Panel,
     ends_of,
@@ -31,6 +29,8 @@ from turncoat.report.panel import (
     room_for,
     upright,
 )
+from turncoat.report.frames import Frames
+from turncoat.report.styles import Look
 
 SIZE = (330, 330)
 THEOREMS = {"Theorem 1": theorem_1, "Theorem 2": theorem_2}
