@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from turncoat.service import words
+from turncoat.service import messages
 
 DECIDED = {
     "decision_id": "01920000-0000-7000-8000-000000000000",
@@ -24,7 +24,7 @@ DECIDED = {
     "reason": "split",
     "expires_at": "2030-01-01T00:00:00Z",
 }
-ASK, REWARD = msgspec.json.Decoder(words.Ask), msgspec.json.Decoder(words.Reward)
+ASK, REWARD = msgspec.json.Decoder(messages.Ask), msgspec.json.Decoder(messages.Reward)
 
 
 async def decide(request: Request) -> Response:

@@ -161,7 +161,7 @@ def test_a_service_begins_without_the_compiler() -> None:
 
     The dashboard is loaded last, and by those alone that show it.
     """
-    code = "import sys, turncoat.cli.service, turncoat.service.http.worker, turncoat.service.warm as warm"
+    code = "import sys, turncoat.cli.service, turncoat.service.http.worker, turncoat.service.precompile as warm"
     show = "print(*sorted({'jinja2', 'numba', 'numpy', 'rich'} & set(sys.modules)))"
     assert run(f"{code}; warm.is_compiled(); {show}") == [""]
     assert run(

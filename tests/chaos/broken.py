@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from turncoat.service import applier, intake, telling
+from turncoat.service.experiments import learn, record, rewards
 from turncoat.service.store import sqlite
 
 
@@ -36,28 +36,28 @@ def _early() -> None:
 def _cursor() -> None:
     seen = "SELECT MAX(rewarded_at) FROM decision WHERE experiment = :experiment AND outcome = 'rewarded'"
     behind = f"AND i.received_at > COALESCE(({seen}), 0) ORDER BY"
-    applier.PENDING = applier.PENDING.replace("ORDER BY", behind)
+    learn.PENDING = learn.PENDING.replace("ORDER BY", behind)
 
 
 def _twice() -> None:
-    is_good: Any = applier._Pass._is_good
+    is_good: Any = learn._Pass._is_good
 
-    def over(known: telling.Known, now: float) -> bool:
+    def over(known: rewards.Known, now: float) -> bool:
         return known.expires_at is not None and known.expires_at <= now
 
-    telling.Known.is_over = over  # type: ignore[assignment,method-assign]
-    applier._Pass._is_good = lambda self, one: is_good(self, one._replace(applied_version=None))  # type: ignore[method-assign]
+    rewards.Known.is_over = over  # type: ignore[assignment,method-assign]
+    learn._Pass._is_good = lambda self, one: is_good(self, one._replace(applied_version=None))  # type: ignore[method-assign]
 
 
 def _forget() -> None:
-    intake._Recording._asked_before = lambda self: {}  # type: ignore[method-assign]
-    write: Any = intake._Recording._add
+    record._Recording._asked_before = lambda self: {}  # type: ignore[method-assign]
+    write: Any = record._Recording._add
 
     def add(self: Any, table: str, *words: Any) -> None:
         if table != "idempotency":
             write(self, table, *words)
 
-    intake._Recording._add = add  # type: ignore[assignment,method-assign]
+    record._Recording._add = add  # type: ignore[assignment,method-assign]
 
 
 BREAKAGES: dict[str, Callable[[], None]] = {"early": _early, "cursor": _cursor, "twice": _twice, "forget": _forget}

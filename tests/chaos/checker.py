@@ -17,7 +17,7 @@ import msgspec
 
 from tests.chaos.clients import DEFAULT
 from tests.chaos.memory import Asked, Memory, Told
-from turncoat.service.replay import broken_audit, replay
+from turncoat.service.experiments.verify import broken_audit, replay
 from turncoat.service.store import Session
 
 Kind = Literal["missing", "doubled", "wrong"]

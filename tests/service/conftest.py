@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.service.postgres_server import EXISTING, PostgresMissingError, PrivateServer, create_database, drop_database
-from turncoat.service.http import journal
+from turncoat.service.http import logs
 from turncoat.service.store import Store, open_store
 
 
 @pytest.fixture(autouse=True)
 def _log_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that is made in this process leaves the log as it is."""
-    monkeypatch.setattr(journal, "begin", lambda level: None)
+    monkeypatch.setattr(logs, "begin", lambda level: None)
 
 
 @pytest.fixture(scope="session")

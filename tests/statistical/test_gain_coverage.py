@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from turncoat.service.estimates import (
+from turncoat.service.dashboard.data.estimates import (
     MISMATCH,
     Estimate,
     Range,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from turncoat.cli.screen import screen
 from turncoat.errors import OptionError
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.errands import Decide, Errand, Tell
 from turncoat.service.store import open_store
@@ -32,7 +32,7 @@ HURRY = 30.0  # alive, the world changes so many times as fast: nobody waits for
 class Game(NamedTuple):
     """One experiment and how its world goes."""
 
-    new: words.NewExperiment
+    new: messages.NewExperiment
     share: float  # of all decisions
     lasts: float  # seconds until another arm is best, about
     best: float
@@ -55,12 +55,12 @@ class Game(NamedTuple):
 
 GAMES = (
     Game(
-        words.NewExperiment(
+        messages.NewExperiment(
             key="checkout-button",
             arms=["one click", "two steps", "guest first", "with reviews"],
             reward_window_s=30.0,
             default_reward=0.0,
-            control=words.Control(arm="two steps", share=0.1),
+            control=messages.Control(arm="two steps", share=0.1),
         ),
         share=0.7,
         lasts=2_400.0,
@@ -70,11 +70,13 @@ GAMES = (
         missing=0.3,
     ),
     Game(
-        words.NewExperiment(
+        messages.NewExperiment(
             key="llm-provider",
-            arms=[words.NamedArm(arm=name, payload={"model": f"{name}-1"}) for name in ("aurora", "boreas", "cirrus")],
+            arms=[
+                messages.NamedArm(arm=name, payload={"model": f"{name}-1"}) for name in ("aurora", "boreas", "cirrus")
+            ],
             reward_window_s=60.0,
-            control=words.Control(arm="aurora", share=0.1),
+            control=messages.Control(arm="aurora", share=0.1),
             floors={"aurora": 0.05, "boreas": 0.05, "cirrus": 0.05},
         ),
         share=0.3,
@@ -117,10 +119,10 @@ def past_of_it(database: str) -> None:
             due: list[Errand] = []
             while waiting and waiting[0][0] <= clock.at:
                 due.append(heapq.heappop(waiting)[2])
-            asked = [(game, Decide(game.new.key, words.Ask())) for game in _some(chance, 12)]
+            asked = [(game, Decide(game.new.key, messages.Ask())) for game in _some(chance, 12)]
             answers = engine.serve([*due, *(errand for _, errand in asked)])[len(due) :]
             for (game, _), decided in zip(asked, answers, strict=True):
-                if isinstance(decided, words.Decided):
+                if isinstance(decided, messages.Decided):
                     for delay, tell in _told(game, decided, clock.at, chance):
                         heapq.heappush(waiting, (clock.at + delay, next(tie), tell))
             engine.work()
@@ -140,12 +142,15 @@ def _some(chance: random.Random, n: int) -> list[Game]:
     return chance.choices(GAMES, [game.share for game in GAMES], k=n)
 
 
-def _told(game: Game, decided: words.Decided, at: float, chance: random.Random) -> Iterator[tuple[float, Tell]]:
+def _told(game: Game, decided: messages.Decided, at: float, chance: random.Random) -> Iterator[tuple[float, Tell]]:
     """After how many seconds, and how, somebody says how it went, if at all."""
     if chance.random() >= game.missing and decided.decision_id is not None:
         names = [arm if isinstance(arm, str) else arm.arm for arm in game.new.arms]
         reward = game.reward(names.index(decided.arm), len(names), at, chance)
-        yield min(-math.log(1.0 - chance.random()) * 4.0, 40.0), Tell(decided.decision_id, words.Reward(value=reward))
+        yield (
+            min(-math.log(1.0 - chance.random()) * 4.0, 40.0),
+            Tell(decided.decision_id, messages.Reward(value=reward)),
+        )
 
 
 def live_in_it(address: str) -> None:
@@ -155,7 +160,7 @@ def live_in_it(address: str) -> None:
 
 def _live(address: str) -> None:
     from turncoat.service.client import Client
-    from turncoat.service.problems import Problem
+    from turncoat.service.errors import Problem
 
     chance = random.Random()
     waiting: list[tuple[float, int, Tell]] = []

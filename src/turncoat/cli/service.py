@@ -18,7 +18,7 @@ from turncoat.service.clock import as_datetime
 from turncoat.service.store import Store, open_store
 
 if TYPE_CHECKING:
-    from turncoat.service.replay import Replayed
+    from turncoat.service.experiments.verify import Replayed
 
 ROWS = 50_000  # of a Parquet file, gathered at a time
 
@@ -68,7 +68,7 @@ def _store(database: str, *, must_exist: bool = True) -> Iterator[Store]:
 
 def run_key_add(name: str, scopes: list[str], days: float | None, database: str) -> None:
     """Make a key."""
-    from turncoat.service.keys import NewKey, issue
+    from turncoat.service.api_keys import NewKey, issue
 
     now = time.time()
     expires_at = None if days is None else as_datetime(now) + timedelta(days=days)
@@ -82,7 +82,7 @@ def run_key_add(name: str, scopes: list[str], days: float | None, database: str)
 def run_key_list(database: str) -> None:
     """Show all keys."""
     from turncoat.cli.screen import plain_table, screen
-    from turncoat.service.keys import listed
+    from turncoat.service.api_keys import listed
 
     with _store(database) as store, store.reading() as session:
         keys = listed(session)
@@ -97,7 +97,7 @@ def run_key_list(database: str) -> None:
 
 def run_key_revoke(number: str, database: str) -> None:
     """End a key."""
-    from turncoat.service.keys import revoke
+    from turncoat.service.api_keys import revoke
 
     with _store(database) as store, store.transaction() as session:
         revoked = revoke(session, number, time.time())
@@ -108,7 +108,7 @@ def run_export(experiment: str, output: Path | None, database: str) -> None:
     """Write the log of an experiment."""
     import msgspec
 
-    from turncoat.service.records import read_log
+    from turncoat.service.experiments.queries import read_log
 
     with _store(database) as store:
         lines = read_log(store, experiment)
@@ -164,7 +164,7 @@ def run_verify(experiments: list[str], database: str) -> None:
     from rich.progress import Progress
 
     from turncoat.cli.screen import screen
-    from turncoat.service.replay import broken_audit, replay
+    from turncoat.service.experiments.verify import broken_audit, replay
 
     console = screen(stderr=True)
     with _store(database) as store, store.reading() as session:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from turncoat.service.problems import Malformed, Problem, Unprocessable
+from turncoat.service.errors import Malformed, Problem, Unprocessable
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -22,8 +22,8 @@ from urllib.parse import quote
 import msgspec
 
 from turncoat.packages import needed
-from turncoat.service import problems, words
-from turncoat.service.problems import Problem, Unavailable, Unprocessable
+from turncoat.service import errors, messages
+from turncoat.service.errors import Problem, Unavailable, Unprocessable
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ DEPTH = 64
 
 KINDS = {
     f"urn:turncoat:problem:{one.__name__.lower()}": one
-    for one in vars(problems).values()
+    for one in vars(errors).values()
     if isinstance(one, type) and issubclass(one, Problem)
 }
 JSON = {"Content-Type": "application/json"}
@@ -64,22 +64,24 @@ class Client:
 
     # --- settings ---
 
-    def create(self, new: words.NewExperiment) -> words.Experiment:
+    def create(self, new: messages.NewExperiment) -> messages.Experiment:
         """Open an experiment."""
-        return self._send("POST", "/v1/experiments", new, words.Experiment)
+        return self._send("POST", "/v1/experiments", new, messages.Experiment)
 
-    def change(self, key: str, change: words.ExperimentChange, *, if_revision: int | None = None) -> words.Experiment:
+    def change(
+        self, key: str, change: messages.ExperimentChange, *, if_revision: int | None = None
+    ) -> messages.Experiment:
         """Change its settings; with `if_revision`, only if nobody has since."""
         headers = {} if if_revision is None else {"If-Match": f'"{if_revision}"'}
-        return self._send("PATCH", _experiment(key), change, words.Experiment, headers)
+        return self._send("PATCH", _experiment(key), change, messages.Experiment, headers)
 
-    def add_arm(self, key: str, arm: words.NewArm) -> words.Arm:
+    def add_arm(self, key: str, arm: messages.NewArm) -> messages.Arm:
         """Add an arm while it runs."""
-        return self._send("POST", _experiment(key, "arms"), arm, words.Arm)
+        return self._send("POST", _experiment(key, "arms"), arm, messages.Arm)
 
-    def change_arm(self, key: str, arm: str, change: words.ArmChange) -> words.Arm:
+    def change_arm(self, key: str, arm: str, change: messages.ArmChange) -> messages.Arm:
         """Pause, resume or retire an arm, or set its floor, cap and payload."""
-        return self._send("PATCH", f"{_experiment(key, 'arms')}/{_part(arm)}", change, words.Arm)
+        return self._send("PATCH", f"{_experiment(key, 'arms')}/{_part(arm)}", change, messages.Arm)
 
     # --- decisions ---
 
@@ -94,9 +96,9 @@ class Client:
         context: dict[str, Any] | None = None,
         decision_id: str | None = None,
         idempotency_key: str | None = None,
-    ) -> words.Decided:
+    ) -> messages.Decided:
         """Draw an arm, and record how probable it was."""
-        ask = words.Ask(
+        ask = messages.Ask(
             unit_id=unit_id,
             allowed_arms=None if allowed_arms is None else list(allowed_arms),
             sticky=sticky,
@@ -105,71 +107,71 @@ class Client:
             decision_id=decision_id,
         )
         headers = {"Idempotency-Key": uuid.uuid4().hex if idempotency_key is None else _ascii(idempotency_key)}
-        return self._send("POST", _experiment(key, "decisions"), ask, words.Decided, headers, safe=True)
+        return self._send("POST", _experiment(key, "decisions"), ask, messages.Decided, headers, safe=True)
 
     def reward(
         self, decision_id: str, value: float, *, reward_id: str | None = None, observed_at: Any = None
-    ) -> words.Receipt:
+    ) -> messages.Receipt:
         """Say how a decision turned out."""
-        told = words.Reward(value=value, reward_id=reward_id, observed_at=observed_at)
-        return self._send("POST", _decision(decision_id, "reward"), told, words.Receipt, safe=True)
+        told = messages.Reward(value=value, reward_id=reward_id, observed_at=observed_at)
+        return self._send("POST", _decision(decision_id, "reward"), told, messages.Receipt, safe=True)
 
-    def rewards(self, lines: Iterable[words.RewardLine]) -> list[words.LineReceipt]:
+    def rewards(self, lines: Iterable[messages.RewardLine]) -> list[messages.LineReceipt]:
         """Say it of many at once; one bad line does not hold up the others."""
-        receipts: list[words.LineReceipt] = []
+        receipts: list[messages.LineReceipt] = []
         left = iter(lines)
         while some := list(islice(left, LINES)):
             receipts += self._told(some, before=len(receipts))
         return receipts
 
-    def _told(self, lines: list[words.RewardLine], before: int) -> list[words.LineReceipt]:
+    def _told(self, lines: list[messages.RewardLine], before: int) -> list[messages.LineReceipt]:
         body = b"".join(encode(_line(line)) + b"\n" for line in lines)
         said = self._ask("POST", "/v1/rewards", body, {"Content-Type": "application/x-ndjson"}, safe=True)
-        read = msgspec.json.Decoder(words.LineReceipt).decode_lines(said)
+        read = msgspec.json.Decoder(messages.LineReceipt).decode_lines(said)
         return [msgspec.structs.replace(one, line=one.line + before) for one in read]
 
-    def activate(self, decision_id: str) -> words.DecisionRecord:
+    def activate(self, decision_id: str) -> messages.DecisionRecord:
         """The deferred decision was used now: its window begins."""
         said = self._ask("POST", _decision(decision_id, "activate"), safe=True)
-        return msgspec.json.decode(said, type=words.DecisionRecord)
+        return msgspec.json.decode(said, type=messages.DecisionRecord)
 
     # --- reading ---
 
-    def experiments(self) -> list[words.Experiment]:
+    def experiments(self) -> list[messages.Experiment]:
         """All experiments, in the order in which they were opened."""
-        return self._get("/v1/experiments", list[words.Experiment])
+        return self._get("/v1/experiments", list[messages.Experiment])
 
-    def experiment(self, key: str) -> words.Experiment:
+    def experiment(self, key: str) -> messages.Experiment:
         """One of them."""
-        return self._get(_experiment(key), words.Experiment)
+        return self._get(_experiment(key), messages.Experiment)
 
-    def arms(self, key: str) -> list[words.Arm]:
+    def arms(self, key: str) -> list[messages.Arm]:
         """Its arms, in the order in which they came."""
-        return self._get(_experiment(key, "arms"), list[words.Arm])
+        return self._get(_experiment(key, "arms"), list[messages.Arm])
 
-    def decision(self, decision_id: str) -> words.DecisionRecord:
+    def decision(self, decision_id: str) -> messages.DecisionRecord:
         """Everything known about a decision."""
-        return self._get(_decision(decision_id), words.DecisionRecord)
+        return self._get(_decision(decision_id), messages.DecisionRecord)
 
-    def state(self, key: str) -> words.LearnerState:
+    def state(self, key: str) -> messages.LearnerState:
         """What the learner makes of it all."""
-        return self._get(_experiment(key, "state"), words.LearnerState)
+        return self._get(_experiment(key, "state"), messages.LearnerState)
 
-    def timeline(self, key: str, *, limit: int = 1000) -> list[words.VersionPoint]:
+    def timeline(self, key: str, *, limit: int = 1000) -> list[messages.VersionPoint]:
         """At most `limit` versions of rewards, evenly taken over its life, and all others, the latest last."""
-        return self._get(f"{_experiment(key, 'timeline')}?limit={limit}", list[words.VersionPoint])
+        return self._get(f"{_experiment(key, 'timeline')}?limit={limit}", list[messages.VersionPoint])
 
-    def switches(self, key: str) -> list[words.Switch]:
+    def switches(self, key: str) -> list[messages.Switch]:
         """The changes of the best arm that the learner believes in."""
-        return self._get(_experiment(key, "switches"), list[words.Switch])
+        return self._get(_experiment(key, "switches"), list[messages.Switch])
 
-    def audit(self, key: str | None = None) -> list[words.AuditEntry]:
+    def audit(self, key: str | None = None) -> list[messages.AuditEntry]:
         """Who changed what."""
-        return self._get("/v1/audit" if key is None else _experiment(key, "audit"), list[words.AuditEntry])
+        return self._get("/v1/audit" if key is None else _experiment(key, "audit"), list[messages.AuditEntry])
 
-    def log(self, key: str) -> Iterator[words.LogLine]:
+    def log(self, key: str) -> Iterator[messages.LogLine]:
         """Every decision with its outcome, in the order of their ids."""
-        decode = msgspec.json.Decoder(words.LogLine).decode
+        decode = msgspec.json.Decoder(messages.LogLine).decode
         try:
             with self._http.stream("GET", _experiment(key, "log.ndjson")) as answer:
                 if answer.status_code != 200:
@@ -188,7 +190,7 @@ class Client:
         self,
         method: str,
         path: str,
-        message: words.Message,
+        message: messages.Message,
         kind: type[T],
         headers: Mapping[str, str] = {},  # never changed
         *,
@@ -232,13 +234,13 @@ def _problem(status: int, body: bytes) -> Problem:
     return kind(str(detail), field=said.get("field"), accepted=said.get("accepted"))
 
 
-def _sendable(message: words.Message) -> words.Message:
+def _sendable(message: messages.Message) -> messages.Message:
     """The same, if JSON can say it: NaN and the infinities would arrive as null."""
     _check_finite(msgspec.to_builtins(message), "", 0)
     return message
 
 
-def _line(line: words.RewardLine) -> Any:
+def _line(line: messages.RewardLine) -> Any:
     """As it is; a value that JSON cannot say goes as text, so that this line alone is refused."""
     if isinstance(line.value, float) and not math.isfinite(line.value):
         return {**msgspec.to_builtins(line), "value": repr(line.value)}

@@ -1,9 +1,9 @@
 """The decision service without HTTP: one object, used by one thread, that does everything `Service` says.
 
-    intake.py, drafting.py, telling.py    what comes in, many at a time, in one transaction
-    applier.py, buckets.py                rewards become learning, once each
-    settings.py, checks.py, audit.py      experiments and arms change
-    records.py                            what is read back
+    record.py, draw.py, rewards.py        what comes in, many at a time, in one transaction
+    learn.py, aggregates.py               rewards become learning, once each
+    changes.py, validation.py, audit.py   experiments and arms change
+    queries.py                            what is read back
 Any number of engines, in as many processes, may share a PostgreSQL store; SQLite has one.
 """
 
@@ -13,16 +13,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from turncoat.service import audit, drafting, intake, records, settings, words
+from turncoat.service import messages
 from turncoat.service.accepted import checked
-from turncoat.service.adopting import adopt, give_up
-from turncoat.service.applier import MOST, apply
-from turncoat.service.book import Book, read_present
-from turncoat.service.buckets import WIDTHS
-from turncoat.service.chance import Chance, SystemChance
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.errands import Decide, Done, Errand, Tell
-from turncoat.service.problems import Problem
+from turncoat.service.errors import Problem
+from turncoat.service.experiments import audit, changes, draw, queries, record
+from turncoat.service.experiments.aggregates import WIDTHS
+from turncoat.service.experiments.early_rewards import adopt, give_up
+from turncoat.service.experiments.learn import MOST, apply
+from turncoat.service.experiments.randomness import Chance, SystemChance
+from turncoat.service.experiments.snapshot_cache import Book, read_present
 from turncoat.service.store.interface import Raced, Store, StoreDown
 
 LOOK_FOR_DUE = 0.25  # seconds between looks for windows that have ended
@@ -52,11 +53,11 @@ class Engine:
 
     def serve(self, errands: Sequence[Errand]) -> list[Done]:
         """Do all of them in one transaction; an answer each, of which some may be Problems."""
-        return intake.serve(self.store, self.book, self.clock, self.chance, errands)
+        return record.serve(self.store, self.book, self.clock, self.chance, errands)
 
     def stale(self, errand: Decide) -> Done:
         """A decision while the store is down, said to be stale. Nothing is recorded."""
-        return drafting.stale(self.book, self.chance, errand)
+        return draw.stale(self.book, self.chance, errand)
 
     def _one(self, errand: Errand) -> Any:
         (done,) = self.serve([errand])
@@ -75,9 +76,9 @@ class Engine:
         context: dict[str, Any] | None = None,
         decision_id: str | None = None,
         idempotency_key: str | None = None,
-    ) -> words.Decided:
+    ) -> messages.Decided:
         """Draw an arm, and record how probable it was."""
-        ask = words.Ask(
+        ask = messages.Ask(
             unit_id=unit_id,
             allowed_arms=None if allowed_arms is None else list(allowed_arms),
             sticky=sticky,
@@ -85,31 +86,31 @@ class Engine:
             context=context,
             decision_id=decision_id,
         )
-        decided: words.Decided = self._one(Decide(key, checked(ask), idempotency_key))
+        decided: messages.Decided = self._one(Decide(key, checked(ask), idempotency_key))
         return decided
 
     def reward(
         self, decision_id: str, value: float, *, reward_id: str | None = None, observed_at: Any = None
-    ) -> words.Receipt:
+    ) -> messages.Receipt:
         """Say how a decision turned out."""
-        told = words.RewardLine(decision_id=decision_id, value=value, reward_id=reward_id, observed_at=observed_at)
-        receipt: words.Receipt = self._one(Tell(decision_id, checked(told)))
+        told = messages.RewardLine(decision_id=decision_id, value=value, reward_id=reward_id, observed_at=observed_at)
+        receipt: messages.Receipt = self._one(Tell(decision_id, checked(told)))
         return receipt
 
-    def rewards(self, lines: Iterable[words.RewardLine]) -> list[words.LineReceipt]:
+    def rewards(self, lines: Iterable[messages.RewardLine]) -> list[messages.LineReceipt]:
         """Say it of many at once; one bad line does not hold up the others."""
         told = [_told(line) for line in lines]
         done = iter(self.serve([one for one in told if isinstance(one, Tell)]))
         answers = [next(done) if isinstance(one, Tell) else one for one in told]
         return [line_receipt(number, one) for number, one in enumerate(answers, 1)]
 
-    def activate(self, decision_id: str) -> words.DecisionRecord:
+    def activate(self, decision_id: str) -> messages.DecisionRecord:
         """The deferred decision was used now: its window begins."""
         with self.store.transaction() as session:
-            record = records.read_decision(session, decision_id)
+            record = queries.read_decision(session, decision_id)
             window = read_present(session, record.experiment).config.reward_window_s
             session.run(BEGIN_WINDOW, at=self.clock.now() + window, id=decision_id)
-            return records.read_decision(session, decision_id)
+            return queries.read_decision(session, decision_id)
 
     # --- the applier ---
 
@@ -186,85 +187,85 @@ class Engine:
 
     # --- settings ---
 
-    def create(self, new: words.NewExperiment, *, actor: str = "local") -> words.Experiment:
+    def create(self, new: messages.NewExperiment, *, actor: str = "local") -> messages.Experiment:
         """Open an experiment."""
-        made = settings.create(self.store, self.book, self.chance, self.clock.now(), checked(new), actor)
+        made = changes.create(self.store, self.book, self.chance, self.clock.now(), checked(new), actor)
         return made.to_experiment()
 
     def change(
-        self, key: str, change: words.ExperimentChange, *, if_revision: int | None = None, actor: str = "local"
-    ) -> words.Experiment:
+        self, key: str, change: messages.ExperimentChange, *, if_revision: int | None = None, actor: str = "local"
+    ) -> messages.Experiment:
         """Change its settings; with `if_revision`, only if nobody has since."""
         now = self.clock.now()
-        after = settings.change(self.store, self.book, now, key, checked(change), if_revision=if_revision, actor=actor)
+        after = changes.change(self.store, self.book, now, key, checked(change), if_revision=if_revision, actor=actor)
         return after.to_experiment()
 
-    def add_arm(self, key: str, arm: words.NewArm, *, actor: str = "local") -> words.Arm:
+    def add_arm(self, key: str, arm: messages.NewArm, *, actor: str = "local") -> messages.Arm:
         """Add an arm while it runs."""
-        after = settings.add_arm(self.store, self.book, self.clock.now(), key, checked(arm), actor=actor)
+        after = changes.add_arm(self.store, self.book, self.clock.now(), key, checked(arm), actor=actor)
         return after.to_arm(after.arms[-1])
 
-    def change_arm(self, key: str, arm: str, change: words.ArmChange, *, actor: str = "local") -> words.Arm:
+    def change_arm(self, key: str, arm: str, change: messages.ArmChange, *, actor: str = "local") -> messages.Arm:
         """Pause, resume or retire an arm, or set its floor, cap and payload."""
-        after = settings.change_arm(self.store, self.book, self.clock.now(), key, arm, checked(change), actor=actor)
+        after = changes.change_arm(self.store, self.book, self.clock.now(), key, arm, checked(change), actor=actor)
         return next(after.to_arm(row) for row in after.arms if row.arm == arm)
 
     # --- reading ---
 
-    def experiments(self) -> list[words.Experiment]:
+    def experiments(self) -> list[messages.Experiment]:
         """All experiments, in the order in which they were opened."""
         self.book.refresh()
         return [snapshot.to_experiment() for snapshot in self.book]
 
-    def experiment(self, key: str) -> words.Experiment:
+    def experiment(self, key: str) -> messages.Experiment:
         """One of them."""
         with self.store.reading() as session:
             return read_present(session, key).to_experiment()
 
-    def arms(self, key: str) -> list[words.Arm]:
+    def arms(self, key: str) -> list[messages.Arm]:
         """Its arms, in the order in which they came."""
         return self.experiment(key).arms
 
-    def decision(self, decision_id: str) -> words.DecisionRecord:
+    def decision(self, decision_id: str) -> messages.DecisionRecord:
         """Everything known about a decision."""
         with self.store.reading() as session:
-            return records.read_decision(session, decision_id)
+            return queries.read_decision(session, decision_id)
 
-    def state(self, key: str) -> words.LearnerState:
+    def state(self, key: str) -> messages.LearnerState:
         """What the learner makes of it all."""
         with self.store.reading() as session:
-            return records.read_state(session, key)
+            return queries.read_state(session, key)
 
-    def timeline(self, key: str, *, limit: int = 1000) -> list[words.VersionPoint]:
+    def timeline(self, key: str, *, limit: int = 1000) -> list[messages.VersionPoint]:
         """At most `limit` versions of rewards, evenly taken over its life, and all others, the latest last."""
         with self.store.reading() as session:
-            return records.read_timeline(session, key, limit)
+            return queries.read_timeline(session, key, limit)
 
-    def switches(self, key: str) -> list[words.Switch]:
+    def switches(self, key: str) -> list[messages.Switch]:
         """The changes of the best arm that the learner believes in."""
         with self.store.reading() as session:
-            return records.read_switches(session, key)
+            return queries.read_switches(session, key)
 
-    def audit(self, key: str | None = None) -> list[words.AuditEntry]:
+    def audit(self, key: str | None = None) -> list[messages.AuditEntry]:
         """Who changed what."""
         with self.store.reading() as session:
             return audit.read(session, key)
 
-    def log(self, key: str) -> Iterator[words.LogLine]:
+    def log(self, key: str) -> Iterator[messages.LogLine]:
         """Every decision with its outcome, in the order of their ids."""
-        return records.read_log(self.store, key)
+        return queries.read_log(self.store, key)
 
 
-def _told(line: words.RewardLine) -> Tell | Problem:
+def _told(line: messages.RewardLine) -> Tell | Problem:
     try:
         return Tell(line.decision_id, checked(line))
     except Problem as problem:
         return problem
 
 
-def line_receipt(number: int, done: Done) -> words.LineReceipt:
+def line_receipt(number: int, done: Done) -> messages.LineReceipt:
     """What became of one line of a batch."""
-    if isinstance(done, words.Receipt):
-        return words.LineReceipt(line=number, decision_id=done.decision_id, status=done.status)
+    if isinstance(done, messages.Receipt):
+        return messages.LineReceipt(line=number, decision_id=done.decision_id, status=done.status)
     detail = done.detail if isinstance(done, Problem) else None
-    return words.LineReceipt(line=number, detail=detail)
+    return messages.LineReceipt(line=number, detail=detail)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from turncoat.service import words
-from turncoat.service.problems import Problem
+from turncoat.service import messages
+from turncoat.service.errors import Problem
 
 
 class Decide(NamedTuple):
     """Somebody wants a decision."""
 
     key: str
-    ask: words.Ask
+    ask: messages.Ask
     idempotency_key: str | None = None
 
 
@@ -20,8 +20,8 @@ class Tell(NamedTuple):
     """Somebody says how a decision turned out."""
 
     decision_id: str
-    reward: words.Reward
+    reward: messages.Reward
 
 
 Errand: TypeAlias = Decide | Tell
-Done: TypeAlias = words.Decided | words.Receipt | Problem
+Done: TypeAlias = messages.Decided | messages.Receipt | Problem

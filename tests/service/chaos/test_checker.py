@@ -14,7 +14,7 @@ import pytest
 from tests.chaos.checker import Verdict, check
 from tests.chaos.clients import EXPERIMENTS
 from tests.chaos.memory import Asked, Changed, Memory, Told
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.store import open_store
 
@@ -78,7 +78,7 @@ class Player:
     def play(self) -> None:
         """A little of everything."""
         for experiment in EXPERIMENTS:
-            self._engine.create(msgspec.convert(experiment, words.NewExperiment))
+            self._engine.create(msgspec.convert(experiment, messages.NewExperiment))
         for n in range(40):
             decision = self._decide("hot", n)
             self._tell(decision, n / 64)
@@ -90,7 +90,7 @@ class Player:
         self._tell(mean, 0.5, "one")
         self._tell(mean, 0.75, "two")
         brief, _ = self._decide("brief", 0), self._decide("brief", 1)
-        self._engine.change_arm("hot", "d", words.ArmChange(state="paused"))
+        self._engine.change_arm("hot", "d", messages.ArmChange(state="paused"))
         self.memory.changed["change arm"] = Changed("change arm", made=1)
         self._clock.time += 10.0
         self._tell(brief, 0.5)

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.typed import refusal, run
 from turncoat.cli.demo import past_of_it
 from turncoat.errors import OptionError
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.store import open_store
 
@@ -23,8 +23,10 @@ def database(tmp_path: Path) -> Path:
     path = tmp_path / "some.db"
     store = open_store(str(path))
     engine = Engine(store)
-    engine.create(words.NewExperiment(key="first", arms=["red", "green"], control=words.Control(arm="red", share=0.2)))
-    engine.create(words.NewExperiment(key="second", arms=["a", "b", "c"]))
+    engine.create(
+        messages.NewExperiment(key="first", arms=["red", "green"], control=messages.Control(arm="red", share=0.2))
+    )
+    engine.create(messages.NewExperiment(key="second", arms=["a", "b", "c"]))
     for i in range(40):
         for key in ("first", "second"):
             decided = engine.decide(
@@ -34,9 +36,9 @@ def database(tmp_path: Path) -> Path:
                 assert decided.decision_id
                 engine.reward(decided.decision_id, (i % 3) / 2)
         if i == 20:
-            engine.add_arm("second", words.NewArm(arm="d"))
+            engine.add_arm("second", messages.NewArm(arm="d"))
         if i == 30:
-            engine.change_arm("second", "b", words.ArmChange(state="retired"))
+            engine.change_arm("second", "b", messages.ArmChange(state="retired"))
         engine.work()
     store.close()
     return path

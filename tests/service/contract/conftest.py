@@ -10,7 +10,7 @@ import pytest
 
 from tests.service.conftest import new_database
 from tests.service.http.served import make_office, serving
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.client import Client
 from turncoat.service.engine import Engine
 from turncoat.service.store import open_store
@@ -42,7 +42,7 @@ class World:
 
     def opened(self, *arms: str, **settings: Any) -> str:
         """Open an experiment; its key."""
-        new = words.NewExperiment(key=self.name(), arms=list(arms or ("a", "b", "c")), **settings)
+        new = messages.NewExperiment(key=self.name(), arms=list(arms or ("a", "b", "c")), **settings)
         return self.service.create(new).key
 
     def later(self, seconds: float) -> None:

@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 
 from tests.service.contract.conftest import World
-from turncoat.service import words
-from turncoat.service.problems import Conflicting, NotFound, Problem, Unprocessable
+from turncoat.service import messages
+from turncoat.service.errors import Conflicting, NotFound, Problem, Unprocessable
 
 
 def test_a_decision_says_what_it_is(world: World) -> None:
     key = world.opened("a", "b", floors={"a": 0.25})
-    world.service.change_arm(key, "b", words.ArmChange(payload={"x": 1}))
+    world.service.change_arm(key, "b", messages.ArmChange(payload={"x": 1}))
     made = [world.service.decide(key) for _ in range(30)]
     for one in made:
         assert one.propensity == one.probabilities[one.arm]
@@ -62,7 +62,7 @@ def test_allowed_arms_must_exist_and_one_must_be_active(world: World) -> None:
     with pytest.raises(Unprocessable) as refused:
         world.service.decide(key, allowed_arms=["a", "nobody"])
     assert refused.value.field == "allowed_arms" and "'nobody'" in refused.value.detail
-    world.service.change_arm(key, "b", words.ArmChange(state="paused"))
+    world.service.change_arm(key, "b", messages.ArmChange(state="paused"))
     with pytest.raises(Conflicting):
         world.service.decide(key, allowed_arms=["b"])
     with pytest.raises(Unprocessable):
@@ -72,18 +72,18 @@ def test_allowed_arms_must_exist_and_one_must_be_active(world: World) -> None:
 def test_a_stopped_experiment_decides_nothing_and_still_takes_rewards(world: World) -> None:
     key = world.opened()
     made = world.service.decide(key)
-    assert world.service.change(key, words.ExperimentChange(state="stopped")).state == "stopped"
+    assert world.service.change(key, messages.ExperimentChange(state="stopped")).state == "stopped"
     with pytest.raises(Conflicting):
         world.service.decide(key)
     assert made.decision_id is not None
     assert world.service.reward(made.decision_id, 1.0).status == "accepted"
-    world.service.change(key, words.ExperimentChange(state="running"))
+    world.service.change(key, messages.ExperimentChange(state="running"))
     assert world.service.decide(key).arm
 
 
 def test_control_and_holdout_are_streams_of_their_own(world: World) -> None:
     """600 units at shares of 0.3 and 0.2: each count is within 5 standard deviations, fewer than 1 in 1e6 runs fail."""
-    key = world.opened("a", "b", control=words.Control(arm="b", share=0.3), holdout_share=0.2)
+    key = world.opened("a", "b", control=messages.Control(arm="b", share=0.3), holdout_share=0.2)
     made = {unit: world.service.decide(key, unit_id=f"unit {unit}") for unit in range(600)}
     counts = Counter(one.stream for one in made.values())
     assert abs(counts["control"] - 180) <= 57 and abs(counts["holdout"] - 120) <= 49
@@ -97,7 +97,7 @@ def test_control_and_holdout_are_streams_of_their_own(world: World) -> None:
 
 
 def test_without_its_arm_control_is_no_stream(world: World) -> None:
-    key = world.opened("a", "b", control=words.Control(arm="b", share=0.9))
+    key = world.opened("a", "b", control=messages.Control(arm="b", share=0.9))
     made = [world.service.decide(key, unit_id=f"unit {unit}", allowed_arms=["a"]) for unit in range(20)]
     assert {(one.stream, one.arm) for one in made} == {("learn", "a")}
 
@@ -120,7 +120,7 @@ def test_a_sticky_unit_lets_go_of_an_arm_that_may_not_be_served(world: World) ->
     others = [arm for arm in "abc" if arm != first.arm]
     second = world.service.decide(key, unit_id="u", sticky=True, allowed_arms=others)
     assert second.decision_id != first.decision_id and second.arm in others
-    world.service.change_arm(key, second.arm, words.ArmChange(state="paused"))
+    world.service.change_arm(key, second.arm, messages.ArmChange(state="paused"))
     third = world.service.decide(key, unit_id="u", sticky=True)
     assert third.decision_id != second.decision_id and third.arm != second.arm
 
@@ -187,7 +187,7 @@ def test_a_deferred_decision_begins_when_it_is_used(world: World) -> None:
 
 
 def test_the_log_has_every_decision_in_the_order_of_ids(world: World) -> None:
-    key = world.opened("a", "b", control=words.Control(arm="a", share=0.3))
+    key = world.opened("a", "b", control=messages.Control(arm="a", share=0.3))
     made = {}
     for number in range(25):
         one = world.service.decide(key, unit_id=f"unit {number}", context={"number": number})

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.service.contract.conftest import World
-from turncoat.service import words
-from turncoat.service.problems import NotFound, Problem, Unprocessable
+from turncoat.service import messages
+from turncoat.service.errors import NotFound, Problem, Unprocessable
 
 
 def decided(world: World, key: str) -> str:
@@ -21,7 +21,7 @@ def decided(world: World, key: str) -> str:
 def test_a_reward_is_taken_and_learned_from(world: World) -> None:
     key = world.opened("a", "b")
     one = decided(world, key)
-    assert world.service.reward(one, 0.75) == words.Receipt(decision_id=one, status="accepted")
+    assert world.service.reward(one, 0.75) == messages.Receipt(decision_id=one, status="accepted")
     assert world.service.decision(one).outcome in ("waiting", "rewarded")
     before = world.service.state(key)
     world.work()
@@ -110,7 +110,7 @@ def test_an_id_that_cannot_be_one_is_refused(world: World, wrong: str) -> None:
 
 
 def test_streams_that_do_not_train_do_not(world: World) -> None:
-    key = world.opened("a", "b", control=words.Control(arm="a", share=0.9))
+    key = world.opened("a", "b", control=messages.Control(arm="a", share=0.9))
     for number in range(20):
         made = world.service.decide(key, unit_id=f"unit {number}")
         assert made.decision_id is not None
@@ -121,7 +121,7 @@ def test_streams_that_do_not_train_do_not(world: World) -> None:
 
 
 def test_several_rewards_may_make_one(world: World) -> None:
-    key = world.opened(reward=words.RewardRule(min=0.0, max=10.0, aggregation="sum"), reward_window_s=50.0)
+    key = world.opened(reward=messages.RewardRule(min=0.0, max=10.0, aggregation="sum"), reward_window_s=50.0)
     one = decided(world, key)
     for reward_id, value in (("x", 1.0), ("y", 2.5)):
         assert world.service.reward(one, value, reward_id=reward_id).status == "accepted"
@@ -143,12 +143,12 @@ def test_many_rewards_at_once_and_one_bad_line_holds_up_no_other(world: World) -
     unknown = str(uuid.uuid4())
     told = world.service.rewards(
         [
-            words.RewardLine(decision_id=ids[0], value=1.0),
-            words.RewardLine(decision_id=ids[1], value=7.0),
-            words.RewardLine(decision_id=ids[0], value=1.0),
-            words.RewardLine(decision_id=unknown, value=1.0),
-            words.RewardLine(decision_id=ids[2], value=float("nan")),
-            words.RewardLine(decision_id=ids[3], value=0.0, reward_id="r"),
+            messages.RewardLine(decision_id=ids[0], value=1.0),
+            messages.RewardLine(decision_id=ids[1], value=7.0),
+            messages.RewardLine(decision_id=ids[0], value=1.0),
+            messages.RewardLine(decision_id=unknown, value=1.0),
+            messages.RewardLine(decision_id=ids[2], value=float("nan")),
+            messages.RewardLine(decision_id=ids[3], value=0.0, reward_id="r"),
         ]
     )
     assert [one.line for one in told] == [1, 2, 3, 4, 5, 6]

@@ -6,10 +6,10 @@ import heapq
 import random
 from dataclasses import dataclass, field
 
-from turncoat.service import words
-from turncoat.service.chance import SeededChance
+from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.errands import Decide, Errand, Tell
+from turncoat.service.experiments.randomness import SeededChance
 from turncoat.service.store.interface import Store
 
 START = 1_763_200_800.0  # 15 November 2025, 10:00 UTC
@@ -47,21 +47,21 @@ class History:
         self.chance = random.Random(self.seed)
         self.engine = Engine(self.store, self.clock, SeededChance(self.seed))
         self._due: list[tuple[float, str, float]] = []
-        self.served: list[words.Decided] = []
+        self.served: list[messages.Decided] = []
 
     def open(self) -> None:
         """Three arms, a control, a default of 0."""
         self.engine.create(
-            words.NewExperiment(
+            messages.NewExperiment(
                 key=self.key,
                 arms=[
                     "classic",
-                    words.NamedArm(arm="one-click", payload={"label": "Buy now"}),
+                    messages.NamedArm(arm="one-click", payload={"label": "Buy now"}),
                     "banner",
                 ],
                 reward_window_s=self.window_s,
                 default_reward=0.0,
-                control=words.Control(arm="classic", share=0.1),
+                control=messages.Control(arm="classic", share=0.1),
                 floors={"classic": 0.02, "one-click": 0.02, "banner": 0.02},
                 seed=self.seed,
             ),
@@ -73,9 +73,9 @@ class History:
         self.open()
         begin, length = self.clock.at, self.hours * 3600.0
         plan = [
-            (0.25, lambda: self.engine.add_arm(self.key, words.NewArm(arm="video", floor=0.02), actor="ben")),
-            (0.5, lambda: self.engine.change_arm(self.key, "banner", words.ArmChange(state="paused"), actor="ana")),
-            (0.8, lambda: self.engine.change_arm(self.key, "banner", words.ArmChange(state="active"), actor="ana")),
+            (0.25, lambda: self.engine.add_arm(self.key, messages.NewArm(arm="video", floor=0.02), actor="ben")),
+            (0.5, lambda: self.engine.change_arm(self.key, "banner", messages.ArmChange(state="paused"), actor="ana")),
+            (0.8, lambda: self.engine.change_arm(self.key, "banner", messages.ArmChange(state="active"), actor="ana")),
         ]
         while (done := (self.clock.at - begin) / length) < 1.0:
             while plan and plan[0][0] <= done:
@@ -87,9 +87,11 @@ class History:
         """So many seconds pass."""
         self.clock.at += seconds
         n = round(self.per_minute * seconds / 60.0) or 1
-        asks: list[Errand] = [Decide(self.key, words.Ask(unit_id=f"visitor-{self.chance.random()}")) for _ in range(n)]
+        asks: list[Errand] = [
+            Decide(self.key, messages.Ask(unit_id=f"visitor-{self.chance.random()}")) for _ in range(n)
+        ]
         for decided in self.engine.serve(asks):
-            assert isinstance(decided, words.Decided) and decided.decision_id is not None
+            assert isinstance(decided, messages.Decided) and decided.decision_id is not None
             self.served.append(decided)
             if self.chance.random() < pays[decided.arm]:
                 delay = self.chance.expovariate(1 / 60.0) + (1200.0 if self.chance.random() < 0.02 else 0.0)
@@ -97,10 +99,10 @@ class History:
         tells: list[Errand] = []
         while self._due and self._due[0][0] <= self.clock.at:
             _, one, value = heapq.heappop(self._due)
-            tells += [Tell(one, words.Reward(value=value))]
+            tells += [Tell(one, messages.Reward(value=value))]
             odd = self.chance.random()
             if odd < 0.03:
-                tells += [Tell(one, words.Reward(value=value if odd < 0.02 else 0.5))]  # again, or otherwise
+                tells += [Tell(one, messages.Reward(value=value if odd < 0.02 else 0.5))]  # again, or otherwise
         self.engine.serve(tells)
         while self.engine.work():
             pass

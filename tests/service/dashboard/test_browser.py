@@ -16,14 +16,14 @@ from starlette.types import ASGIApp
 
 from tests.report.chromium import Chromium, find
 from tests.service.dashboard.history import History
-from turncoat.service import words
+from turncoat.service import messages
+from turncoat.service.api_keys import NewKey, issue
 from turncoat.service.dashboard import here, routes
 from turncoat.service.engine import Engine
 from turncoat.service.http.app import make_app
+from turncoat.service.http.context import Office
 from turncoat.service.http.door import dashboard
-from turncoat.service.http.office import Office
 from turncoat.service.http.settings import Settings
-from turncoat.service.keys import NewKey, issue
 from turncoat.service.store import Store, open_store
 
 PATH = find()
@@ -93,7 +93,7 @@ def test_the_page_keeps_itself_up_to_date(store: Store) -> None:
     with Server(Starlette(routes=routes(here(store)))) as base, Chromium(PATH or "") as browser:
         go(browser, f"{base}/")
         assert browser.evaluate("document.querySelectorAll('.welcome li').length") == 3
-        engine.create(words.NewExperiment(key="live", arms=["a", "b"]))
+        engine.create(messages.NewExperiment(key="live", arms=["a", "b"]))
         browser.wait("document.querySelector('article h2 a') !== null", 15)
         go(browser, f"{base}/experiments/live")
         pending = "document.querySelector('#health').innerText"
@@ -111,11 +111,11 @@ def test_the_page_keeps_itself_up_to_date(store: Store) -> None:
 
 def test_what_is_open_and_read_stays_so_while_the_page_changes(store: Store) -> None:
     engine = Engine(store)
-    engine.create(words.NewExperiment(key="live", arms=["a", "b"]))
+    engine.create(messages.NewExperiment(key="live", arms=["a", "b"]))
     with Server(Starlette(routes=routes(here(store)))) as base, Chromium(PATH or "") as browser:
         go(browser, f"{base}/experiments/live")
         browser.evaluate("document.querySelector('#audit details').open = true")
-        engine.change_arm("live", "b", words.ArmChange(state="paused"))
+        engine.change_arm("live", "b", messages.ArmChange(state="paused"))
         browser.wait("document.querySelectorAll('#audit li').length === 2", 15)
         assert browser.evaluate("document.querySelector('#audit li:last-child details').open") is True
         assert browser.evaluate("document.querySelector('#audit li:first-child details').open") is False

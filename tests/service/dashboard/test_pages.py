@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 import turncoat.service.dashboard as dashboard
 from tests.service.dashboard.history import FastClock, History
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.dashboard import POLICY, Pages, here, routes
 from turncoat.service.engine import Engine
 from turncoat.service.store.interface import Session, Store, StoreDown
@@ -121,9 +121,9 @@ def test_the_page_of_an_experiment_has_everything(told: History) -> None:
 def test_hostile_names_stay_text_everywhere(store: Store) -> None:
     clock = FastClock()
     engine = Engine(store, clock)
-    arms: list[str | words.NamedArm] = [words.NamedArm(arm=name, payload={"x": name}) for name in EVIL]
+    arms: list[str | messages.NamedArm] = [messages.NamedArm(arm=name, payload={"x": name}) for name in EVIL]
     engine.create(
-        words.NewExperiment(key="evil", arms=arms, control=words.Control(arm=EVIL[0], share=0.3)), actor=EVIL[0]
+        messages.NewExperiment(key="evil", arms=arms, control=messages.Control(arm=EVIL[0], share=0.3)), actor=EVIL[0]
     )
     decided = [engine.decide("evil", unit_id=EVIL[1], context={EVIL[0]: EVIL[1]}) for _ in range(60)]
     for made in decided:
@@ -131,7 +131,7 @@ def test_hostile_names_stay_text_everywhere(store: Store) -> None:
         engine.reward(made.decision_id or "", 0.0, reward_id=EVIL[1])
     engine.work()
     clock.at += 60.0
-    engine.change_arm("evil", EVIL[1], words.ArmChange(state="paused"), actor=EVIL[1])
+    engine.change_arm("evil", EVIL[1], messages.ArmChange(state="paused"), actor=EVIL[1])
     with TestClient(Starlette(routes=routes(here(store, clock=clock)))) as browser:
         for address in (
             "/",
@@ -170,7 +170,7 @@ def test_the_first_visit_teaches_three_lines_that_are_right(store: Store) -> Non
         page = browser.get("/").text
     lines = [unescape(line) for line in re.findall(r"<pre><code>(.*?)</code></pre>", page)]
     bodies = [re.search(r"--json '([^']*)'", line) for line in lines]
-    kinds = (words.NewExperiment, words.Ask, words.Reward)
+    kinds = (messages.NewExperiment, messages.Ask, messages.Reward)
     assert len(lines) == 3
     for body, kind in zip(bodies, kinds, strict=True):
         assert body is not None and msgspec.json.decode(body.group(1), type=kind)
@@ -185,7 +185,7 @@ def test_the_first_visit_teaches_three_lines_that_are_right(store: Store) -> Non
 
 def test_a_new_experiment_says_how_to_go_on(store: Store) -> None:
     engine = Engine(store, FastClock())
-    engine.create(words.NewExperiment(key="new", arms=["a", "b"], reward=words.RewardRule(min=-1.0, max=2.0)))
+    engine.create(messages.NewExperiment(key="new", arms=["a", "b"], reward=messages.RewardRule(min=-1.0, max=2.0)))
     with client(store) as browser:
         page = unescape(browser.get("/experiments/new").text)
         check(browser.get("/experiments/new").text)
@@ -196,7 +196,7 @@ def test_a_new_experiment_says_how_to_go_on(store: Store) -> None:
 def test_a_decision_shows_its_whole_life(store: Store) -> None:
     clock = FastClock()
     engine = Engine(store, clock)
-    engine.create(words.NewExperiment(key="one", arms=["a", "b"]))
+    engine.create(messages.NewExperiment(key="one", arms=["a", "b"]))
     decided = engine.decide("one", context={"page": "home"})
     engine.reward(decided.decision_id or "", 0.75)
     engine.reward(decided.decision_id or "", 0.25)
@@ -279,7 +279,7 @@ def test_one_damaged_experiment_hides_no_other(store: Store) -> None:
     """The list was an error of the server, and with it everything that could tell what is wrong."""
     engine = Engine(store, FastClock())
     for key in ("broken", "fine"):
-        engine.create(words.NewExperiment(key=key, arms=["a", "b"]))
+        engine.create(messages.NewExperiment(key=key, arms=["a", "b"]))
     with store.transaction() as session:
         session.run("UPDATE learner SET state = :bad WHERE experiment = 1", bad=b"{}")
     asked = client(store)

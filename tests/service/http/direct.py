@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from turncoat.service.http.app import make_app
-from turncoat.service.http.office import Office
+from turncoat.service.http.context import Office
 from turncoat.service.store import Session
 
 T = TypeVar("T")

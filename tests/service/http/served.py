@@ -16,7 +16,7 @@ import uvicorn
 from turncoat.service.clock import Clock
 from turncoat.service.engine import Engine
 from turncoat.service.http.app import make_app
-from turncoat.service.http.office import Office
+from turncoat.service.http.context import Office
 from turncoat.service.http.protocol import GuardedProtocol
 from turncoat.service.http.settings import Settings
 from turncoat.service.store import open_store

@@ -9,11 +9,11 @@ import pytest
 from tests.service.contract.conftest import HandClock
 from tests.service.http.direct import JSON, Direct, Said, direct
 from tests.service.http.served import make_office
-from turncoat.service import keys
+from turncoat.service import api_keys
+from turncoat.service.api_keys import SCOPES, Scope
 from turncoat.service.clock import as_datetime
-from turncoat.service.http.row import Row
+from turncoat.service.http.route import Row
 from turncoat.service.http.table import TABLE
-from turncoat.service.keys import SCOPES, Scope
 
 GUARDED = [row for row in TABLE if row.scope is not None]
 
@@ -32,11 +32,11 @@ class Door:
 
     def made(self, *scopes: Scope, seconds: float | None = None) -> str:
         expires_at = None if seconds is None else as_datetime(self._clock.now() + seconds)
-        new = keys.NewKey(name="somebody", scopes=list(scopes), expires_at=expires_at)
-        return self.asked.write(lambda session: keys.issue(session, new, self._clock.now())).key
+        new = api_keys.NewKey(name="somebody", scopes=list(scopes), expires_at=expires_at)
+        return self.asked.write(lambda session: api_keys.issue(session, new, self._clock.now())).key
 
     def revoke(self, key: str) -> None:
-        self.asked.write(lambda session: keys.revoke(session, key.split("_")[1], self._clock.now()))
+        self.asked.write(lambda session: api_keys.revoke(session, key.split("_")[1], self._clock.now()))
 
     def knock(self, row: Row, path: str | None = None, **headers: str) -> Said:
         named = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -10,7 +10,7 @@ from tests.service.http.direct import JSON, Direct, direct
 from tests.service.http.served import make_office
 from tests.service.http.test_auth import a_path
 from turncoat.service.http import limits
-from turncoat.service.http.row import Row
+from turncoat.service.http.route import Row
 from turncoat.service.http.table import TABLE
 
 WITH_BODY = [row for row in TABLE if row.takes is not None and row.takes is not bytes]

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import pytest
 
 from tests.service.http.served import Served
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.client import Client
-from turncoat.service.problems import Conflicting, NotFound, Problem, Unauthorised, Unavailable
+from turncoat.service.errors import Conflicting, NotFound, Problem, Unauthorised, Unavailable
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def lost(*numbers: int) -> Callable[[int, bytes], bytes | None]:
 @pytest.fixture
 def opened(served: Served) -> Iterator[Client]:
     with Client(served.url) as client:
-        client.create(words.NewExperiment(key="e", arms=["a", "b"]))
+        client.create(messages.NewExperiment(key="e", arms=["a", "b"]))
         yield client
 
 
@@ -77,17 +77,17 @@ def test_rewards_and_reading_are_tried_again(served: Served, opened: Client) -> 
     with relay(served, lost(1, 3, 5)) as (url, heard), Client(url) as client:
         assert client.reward(one, 1.0).status == "duplicate"  # the first time it was taken
         assert client.decision(one).refused[0].status == "duplicate"
-        assert client.rewards([words.RewardLine(decision_id=one, value=1.0)])[0].status == "duplicate"
+        assert client.rewards([messages.RewardLine(decision_id=one, value=1.0)])[0].status == "duplicate"
         assert len(heard) == 6
 
 
 def test_what_is_not_safe_is_not_tried_again(served: Served, opened: Client) -> None:
     with relay(served, lost(1)) as (url, heard), Client(url) as client:
         with pytest.raises(Unavailable):
-            client.create(words.NewExperiment(key="f", arms=["a"]))
+            client.create(messages.NewExperiment(key="f", arms=["a"]))
         assert len(heard) == 1
         with pytest.raises(Conflicting):  # it had been made
-            client.create(words.NewExperiment(key="f", arms=["a"]))
+            client.create(messages.NewExperiment(key="f", arms=["a"]))
 
 
 def test_it_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

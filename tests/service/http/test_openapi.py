@@ -19,9 +19,9 @@ from schemathesis import GenerationMode
 
 from tests.service.http.direct import Direct, Said, direct
 from tests.service.http.served import make_office
+from turncoat.service.api_keys import SCOPES
 from turncoat.service.http.openapi import describe, plain
 from turncoat.service.http.table import TABLE
-from turncoat.service.keys import SCOPES
 
 EXAMPLES = 30  # of each kind, for each route
 KNOWN = {"key": "e", "arm": "a"}

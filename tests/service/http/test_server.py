@@ -21,15 +21,15 @@ import pytest
 from tests.service.http.process import CODE, running
 from tests.service.http.served import Served
 from turncoat.errors import OptionError
-from turncoat.service import keys
+from turncoat.service import api_keys
+from turncoat.service.api_keys import SCOPES, NewKey, Scope
 from turncoat.service.client import Client
 from turncoat.service.engine import Engine
+from turncoat.service.errors import Problem, Unauthorised, Unavailable
 from turncoat.service.http import server, worker
 from turncoat.service.http.settings import Settings
-from turncoat.service.keys import SCOPES, NewKey, Scope
-from turncoat.service.problems import Problem, Unauthorised, Unavailable
+from turncoat.service.messages import NewExperiment
 from turncoat.service.store import Session, open_store
-from turncoat.service.words import NewExperiment
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def with_key(path: Path, *scopes: Scope) -> str:
     """A key in a fresh store."""
     store = open_store(str(path))
     with store.transaction() as session:
-        made = keys.issue(session, NewKey(name="first", scopes=list(scopes or SCOPES)), time.time())
+        made = api_keys.issue(session, NewKey(name="first", scopes=list(scopes or SCOPES)), time.time())
     store.close()
     return made.key
 
@@ -197,10 +197,10 @@ def test_a_revoked_key_is_good_for_nothing_within_a_second(served: Served) -> No
                 break
         return time.monotonic() - began
 
-    made = in_store(lambda session: keys.issue(session, NewKey(name="n", scopes=["read"]), time.time()))
+    made = in_store(lambda session: api_keys.issue(session, NewKey(name="n", scopes=["read"]), time.time()))
     assert seconds_until(401, "tk_x_y") < 1.0  # now everyone needs one
     assert seconds_until(200, made.key) < 1.0
-    in_store(lambda session: keys.revoke(session, made.id, time.time()))
+    in_store(lambda session: api_keys.revoke(session, made.id, time.time()))
     assert seconds_until(401, made.key) < 1.0
 
 

@@ -15,10 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.service.http.process import Process, is_running, running
 from tests.service.postgres_server import children
+from turncoat.service.api_keys import SCOPES
 from turncoat.service.client import Client
-from turncoat.service.keys import SCOPES
-from turncoat.service.problems import Unauthorised
-from turncoat.service.words import NewExperiment
+from turncoat.service.errors import Unauthorised
+from turncoat.service.messages import NewExperiment
 
 WORKERS = 2
 

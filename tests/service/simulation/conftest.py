@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.service.engine.conftest import _compiled, _postgres_stores, postgres_stores
+from tests.service.experiments.conftest import _compiled, _postgres_stores, postgres_stores
 
 __all__ = ["_compiled", "_postgres_stores", "postgres_stores"]

@@ -13,7 +13,7 @@ from tests.naive import buckets, shares
 from tests.naive.service_model import Experiment, Model
 from tests.service.simulation.world import World, Wrong
 from turncoat.learners import restore
-from turncoat.service.replay import broken_audit, replay
+from turncoat.service.experiments.verify import broken_audit, replay
 
 KEPT = {10: 7_200.0, 300: 691_200.0, 10_800: math.inf}
 DECISIONS = """

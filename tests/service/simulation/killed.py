@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import turncoat.learners.learner as learners
-from tests.service.engine.lab import TABLES, compile_kernels
+from tests.service.experiments.lab import TABLES, compile_kernels
 from tests.service.simulation.script import SCRIPT
 from tests.service.simulation.world import World
 from turncoat.service.store import Store, open_store

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.naive.service_model import Arm, Decision, Settings
-from tests.service.engine.lab import uuid
+from tests.service.experiments.lab import uuid
 from tests.service.simulation.invariants import check
 from tests.service.simulation.world import NO_FAULT, Fault, Worker, World, Wrong
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.errands import Decide, Errand, Tell
 
 HOUR = 3_600.0
@@ -101,7 +101,7 @@ class Player:
         arms = list(self.model.experiments[key].now.arms) if key in self.model.experiments else ["a"]
         allowed = draw.sample(arms, draw.randint(1, len(arms))) if draw.random() < 0.25 else None
         unit = draw.choice(UNITS) if draw.random() < 0.4 else None
-        ask = words.Ask(
+        ask = messages.Ask(
             unit_id=unit,
             allowed_arms=[*allowed, "z"] if allowed and draw.random() < 0.05 else allowed,
             sticky=draw.random() < (0.6 if unit else 0.02),
@@ -117,11 +117,11 @@ class Player:
             again = draw.choice(self.told[-6:])
             if draw.random() < 0.7:
                 return again
-            return again._replace(reward=words.Reward(value=0.25, reward_id=again.reward.reward_id))
+            return again._replace(reward=messages.Reward(value=0.25, reward_id=again.reward.reward_id))
         ids = list(self.model.decisions)[-8:]
         one = draw.choice(ids) if ids and draw.random() < 0.8 else uuid(draw.randint(1, 14))
         value = draw.choice([0.0, 0.5, 1.0, 1.0, 0.75, draw.choice([2.5, -1.0, math.nan])])
-        self.told.append(Tell(one, words.Reward(value=value, reward_id=draw.choice([None, None, "p", "q"]))))
+        self.told.append(Tell(one, messages.Reward(value=value, reward_id=draw.choice([None, None, "p", "q"]))))
         return self.told[-1]
 
     def batch(self, fault: Fault) -> list[Errand]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tests.naive.service_model import Arm, Settings
-from tests.service.engine.lab import uuid
+from tests.service.experiments.lab import uuid
 from tests.service.simulation.play import Player
 from tests.service.simulation.world import NO_FAULT, Fault, World
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.errands import Decide, Errand, Tell
 
 WINDOW = 60.0
@@ -20,7 +20,7 @@ Step = Callable[[World, Fault], None]
 
 def ask(key: str, idempotency_key: str | None = None, number: int | None = None, **more: object) -> Decide:
     decision_id = None if number is None else uuid(number)
-    return Decide(key, words.Ask(decision_id=decision_id, **more), idempotency_key)  # type: ignore[arg-type]
+    return Decide(key, messages.Ask(decision_id=decision_id, **more), idempotency_key)  # type: ignore[arg-type]
 
 
 def keep(idempotency_key: str | None, number: int, *arms: str) -> Decide:
@@ -28,7 +28,7 @@ def keep(idempotency_key: str | None, number: int, *arms: str) -> Decide:
 
 
 def told(number: int, value: float, reward_id: str | None = None) -> Tell:
-    return Tell(uuid(number), words.Reward(value=value, reward_id=reward_id))
+    return Tell(uuid(number), messages.Reward(value=value, reward_id=reward_id))
 
 
 def serve(*errands: Errand) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tests.service.engine.lab import quick_folder
+from tests.service.experiments.lab import quick_folder
 from tests.service.simulation.play import simulate
 from tests.service.simulation.world import World
 from turncoat.service.store import open_store

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.engine.lab import TABLES, quick_folder
+from tests.service.experiments.lab import TABLES, quick_folder
 from tests.service.simulation.invariants import check
 from tests.service.simulation.script import SCRIPT, act
 from tests.service.simulation.world import Fault, World
-from turncoat.service import adopting, applier, audit, book, engine, intake, records, telling
+from turncoat.service import engine
+from turncoat.service.experiments import audit, early_rewards, learn, queries, record, rewards, snapshot_cache
 from turncoat.service.store import Store, open_store
 
 ROOT = Path(__file__).parents[3]
@@ -86,14 +87,14 @@ def test_the_script_uses_every_statement_there_is(statements: list[list[str]]) -
     names = {name for step in statements for name in step}
     named = {
         f"{module.__name__}.{name}": sql
-        for module in (adopting, applier, audit, book, engine, intake, records, telling)
+        for module in (early_rewards, learn, audit, snapshot_cache, engine, record, queries, rewards)
         for name, sql in inspect.getmembers(module, lambda member: isinstance(member, str))
         if sql.strip().partition(" ")[0] in ("SELECT", "UPDATE", "DELETE")
     }
     unused = {name for name, sql in named.items() if not any(used.startswith(sql) for used in names)}
-    of_several_workers = {"telling.CLOSED", "telling.HOLD", "applier.HOLD"}
-    of_switches = {"records.LEARNED"}  # looked up for a learner that believes in some
-    assert unused <= {f"turncoat.service.{name}" for name in of_several_workers | of_switches}
+    of_several_workers = {"rewards.CLOSED", "rewards.HOLD", "learn.HOLD"}
+    of_switches = {"queries.LEARNED"}  # looked up for a learner that believes in some
+    assert unused <= {f"turncoat.service.experiments.{name}" for name in of_several_workers | of_switches}
     verbs = {name.partition(" ")[0] for name in names}
     assert {
         "insert",

@@ -17,13 +17,13 @@ import pytest
 
 from tests.naive import service_decisions as decisions
 from tests.naive.service_model import Arm, Gates, Model, Settings
-from tests.service.engine.faults import Crash, FaultyStore, Trouble, down
-from tests.service.engine.lab import StillClock
-from turncoat.service import words
-from turncoat.service.chance import SeededChance
+from tests.service.experiments.faults import Crash, FaultyStore, Trouble, down
+from tests.service.experiments.lab import StillClock
+from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.errands import Decide, Errand, Tell
-from turncoat.service.problems import Problem, Unavailable
+from turncoat.service.errors import Problem, Unavailable
+from turncoat.service.experiments.randomness import SeededChance
 from turncoat.service.store.interface import Store, StoreDown
 from turncoat.service.store.sqlite import SQLiteStore
 
@@ -101,7 +101,7 @@ class World:
     def few_at_a_time(self) -> Iterator[None]:
         """A pass closes no more decisions than the model's does."""
         with pytest.MonkeyPatch.context() as patch:
-            for module in ("applier", "engine"):
+            for module in ("experiments.learn", "engine"):
                 patch.setattr(f"turncoat.service.{module}.MOST", self.model.most)
             yield
 
@@ -184,7 +184,7 @@ class World:
             sql = """SELECT i.answer FROM idempotency i JOIN experiment e ON e.id = i.experiment
                      WHERE e.key = :key AND i.key = :own"""
             rows = self.rows(sql, key=ask.key, own=ask.idempotency_key)
-            return as_answer(msgspec.json.decode(bytes(rows[0][0]), type=words.Decided)) if rows else None
+            return as_answer(msgspec.json.decode(bytes(rows[0][0]), type=messages.Decided)) if rows else None
         there = {row[0] for row in self.rows(OF_EXPERIMENT, key=ask.key)} - set(self.model.decisions)
         new = there & {ask.decision_id} if ask.decision_id else there
         return self._recorded(new.pop()) if new else None
@@ -267,10 +267,10 @@ class World:
     def create(
         self, worker: Worker, key: str, settings: Settings, arms: dict[str, Arm], fault: Fault = NO_FAULT
     ) -> None:
-        new = words.NewExperiment(
+        new = messages.NewExperiment(
             key=key,
             arms=list(arms),
-            reward=words.RewardRule(min=settings.low, max=settings.high, aggregation=settings.aggregation),  # type: ignore[arg-type]
+            reward=messages.RewardRule(min=settings.low, max=settings.high, aggregation=settings.aggregation),  # type: ignore[arg-type]
             reward_window_s=settings.window,
             default_reward=settings.default,
             control=as_control(settings),
@@ -290,16 +290,16 @@ class World:
     def set_arm(self, worker: Worker, key: str, name: str, arm: Arm, fault: Fault = NO_FAULT) -> None:
         """Add it, or change it."""
         if name in self.model.experiments[key].now.arms:
-            change = words.ArmChange(state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
+            change = messages.ArmChange(state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
             self._settle(worker, key, fault, lambda: worker.engine.change_arm(key, name, change),
                          lambda: self.model.set_arm(key, name, arm))  # fmt: skip
         else:
-            new = words.NewArm(arm=name, state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
+            new = messages.NewArm(arm=name, state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
             self._settle(worker, key, fault, lambda: worker.engine.add_arm(key, new),
                          lambda: self.model.set_arm(key, name, arm))  # fmt: skip
 
     def change(self, worker: Worker, key: str, settings: Settings, fault: Fault = NO_FAULT) -> None:
-        change = words.ExperimentChange(
+        change = messages.ExperimentChange(
             reward_window_s=settings.window,
             default_reward=settings.default,
             control=as_control(settings),
@@ -325,8 +325,8 @@ class World:
 OF_EXPERIMENT = "SELECT d.id FROM decision d JOIN experiment e ON e.id = d.experiment WHERE e.key = :key"
 
 
-def as_control(settings: Settings) -> words.Control | None:
-    return None if settings.control is None else words.Control(arm=settings.control[0], share=settings.control[1])
+def as_control(settings: Settings) -> messages.Control | None:
+    return None if settings.control is None else messages.Control(arm=settings.control[0], share=settings.control[1])
 
 
 def as_ask(errand: Decide) -> decisions.Ask:
@@ -338,7 +338,7 @@ def as_ask(errand: Decide) -> decisions.Ask:
     )
 
 
-def as_answer(got: words.Decided) -> decisions.Answer:
+def as_answer(got: messages.Decided) -> decisions.Answer:
     expires_at = None if got.expires_at is None else got.expires_at.timestamp()
     return decisions.Answer(
         str(got.decision_id), got.arm, got.propensity, got.probabilities, got.state_version, got.stream, got.reason,

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from turncoat.service import adopting, applier, engine, intake, tables, telling
-from turncoat.service.buckets import KEYS, SUMS
-from turncoat.service.drafting import COLUMNS
+from turncoat.service import engine, tables
+from turncoat.service.experiments import early_rewards, learn, record, rewards
+from turncoat.service.experiments.aggregates import KEYS, SUMS
+from turncoat.service.experiments.draw import COLUMNS
 from turncoat.service.store.postgres import PostgresSession, PostgresStore
 
 READ = """
@@ -23,28 +24,28 @@ UNITS = [f"u{i:06}" for i in range(5_000, 5_010)]
 
 def statements(session: PostgresSession) -> None:
     """Every statement that is sent while decisions are made, rewards told and applied, for 10 of them."""
-    session.rows(intake.REPEATED, keys=UNITS)
-    session.rows(intake.HELD, units=UNITS)
-    session.run(intake.LET_GO, experiment=1, unit=UNITS[0], id=BATCH[0])
-    session.rows(intake.USED, ids=BATCH)
-    session.rows(telling.KNOWN, ids=BATCH)
-    session.rows(telling.EARLY, limit=10)
-    session.rows(telling.PARTS, ids=BATCH)
-    session.rows(telling.CLOSED, ids=BATCH)
-    session.run(telling.HOLD, ids=BATCH)
-    session.run(telling.WAIT_ON, now=1.0, ids=BATCH)
-    session.rows(adopting.FOUND_SOME, ids=BATCH)
-    session.rows(adopting.ALONE, before=1.0, limit=10)
-    session.run(adopting.UNMARK, ids=BATCH)
-    session.rows(adopting.TOLD, ids=BATCH)
-    session.run(adopting.FORGET, ids=BATCH)
-    session.run(adopting.CLAIM, experiment=1, ids=BATCH)
+    session.rows(record.REPEATED, keys=UNITS)
+    session.rows(record.HELD, units=UNITS)
+    session.run(record.LET_GO, experiment=1, unit=UNITS[0], id=BATCH[0])
+    session.rows(record.USED, ids=BATCH)
+    session.rows(rewards.KNOWN, ids=BATCH)
+    session.rows(rewards.EARLY, limit=10)
+    session.rows(rewards.PARTS, ids=BATCH)
+    session.rows(rewards.CLOSED, ids=BATCH)
+    session.run(rewards.HOLD, ids=BATCH)
+    session.run(rewards.WAIT_ON, now=1.0, ids=BATCH)
+    session.rows(early_rewards.FOUND_SOME, ids=BATCH)
+    session.rows(early_rewards.ALONE, before=1.0, limit=10)
+    session.run(early_rewards.UNMARK, ids=BATCH)
+    session.rows(early_rewards.TOLD, ids=BATCH)
+    session.run(early_rewards.FORGET, ids=BATCH)
+    session.run(early_rewards.CLAIM, experiment=1, ids=BATCH)
     session.run(engine.BEGIN_WINDOW, at=1.0, id=BATCH[0])
-    session.rows(applier.DUE, experiment=1, now=10.0, limit=10)
-    session.rows(applier.PENDING, experiment=1, limit=10)
-    session.rows(applier.PARTS, ids=BATCH)
-    session.run(applier.TAKEN, ids=BATCH)
-    session.update("decision", applier.CLOSING, [(one, "rewarded", 1.0, 1.0, None, 1, 1) for one in BATCH])
+    session.rows(learn.DUE, experiment=1, now=10.0, limit=10)
+    session.rows(learn.PENDING, experiment=1, limit=10)
+    session.rows(learn.PARTS, ids=BATCH)
+    session.run(learn.TAKEN, ids=BATCH)
+    session.update("decision", learn.CLOSING, [(one, "rewarded", 1.0, 1.0, None, 1, 1) for one in BATCH])
     rows = [(1, 10, int(one[1:]), "x", "learn", *[1] * len(SUMS)) for one in BATCH]
     session.add_up("bucket", KEYS, SUMS, rows)
     session.insert_new("inbox", tables.INBOX, [(one, 1, 1.0, 1.0, None, "real") for one in BATCH], key=1)
@@ -82,7 +83,7 @@ def test_what_a_batch_reads_does_not_grow_with_the_log(postgres: PostgresStore) 
     with postgres.transaction() as session:
         session.insert("decision", COLUMNS, [decision(i) for i in range(N)])
         closed = [(f"d{i:06}", "rewarded", 1.0, 1.0, None, 1, i) for i in range(0, N, 2)]
-        session.update("decision", applier.CLOSING, closed)
+        session.update("decision", learn.CLOSING, closed)
         session.insert("inbox", tables.INBOX, [(f"d{i:06}", 1, 1.0, float(i), None, "real") for i in range(1, N, 2)])
         session.insert("inbox", tables.INBOX, [(f"e{i:06}", None, None, 2.0 + i, None, "early") for i in range(N)])
         session.insert("refused", tables.REFUSED, [(f"d{i:06}", None, None, 1.0, 1.0, "orphan") for i in range(N)])

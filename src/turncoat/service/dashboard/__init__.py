@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from turncoat.service.dashboard.making import Make, Maker, here
-from turncoat.service.dashboard.pages import Pages
-from turncoat.service.problems import NotFound
+from turncoat.service.dashboard.pages.renderer import Pages
+from turncoat.service.errors import NotFound
 from turncoat.service.store.interface import StoreDown
 
 POLICY = (

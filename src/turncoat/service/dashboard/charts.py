@@ -16,9 +16,9 @@ from itertools import pairwise
 import msgspec
 from markupsafe import Markup, escape
 
+from turncoat.service.dashboard.data.estimates import Estimate
 from turncoat.service.dashboard.formats import figure, plain
 from turncoat.service.dashboard.scales import Axis, time_axis, time_label, value_axis
-from turncoat.service.estimates import Estimate
 
 COLOURS = 12
 BOX = 1000

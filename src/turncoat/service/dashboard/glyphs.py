@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from turncoat.service.dashboard.charts import BOX, Layer, areas, short
+from turncoat.service.dashboard.data.estimates import Estimate
 from turncoat.service.dashboard.scales import Axis
-from turncoat.service.estimates import Estimate
 
 
 def strip(title: str, times: Sequence[float], layers: Sequence[Layer], end: float) -> Markup:

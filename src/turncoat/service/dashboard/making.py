@@ -10,12 +10,12 @@ from starlette.concurrency import run_in_threadpool
 
 from turncoat._version import __version__
 from turncoat.service.clock import Clock
+from turncoat.service.dashboard.data import Views
 from turncoat.service.dashboard.gauges import from_facts
-from turncoat.service.dashboard.pages import Pages
-from turncoat.service.problems import NotFound
-from turncoat.service.records import read_decision
+from turncoat.service.dashboard.pages.renderer import Pages
+from turncoat.service.errors import NotFound
+from turncoat.service.experiments.queries import read_decision
 from turncoat.service.store.interface import Store
-from turncoat.service.views import Views
 
 FACTS = "SELECT name, value FROM fact"
 

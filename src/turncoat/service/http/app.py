@@ -12,17 +12,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turncoat.service.http import reply, table
+from turncoat.service.errors import NotAllowed, NotFound, Problem
+from turncoat.service.http import responses, table
+from turncoat.service.http.context import Office
 from turncoat.service.http.endpoint import Endpoint
-from turncoat.service.http.office import Office
 from turncoat.service.http.openapi import describe
-from turncoat.service.problems import NotAllowed, NotFound, Problem
 
 
 def make_app(office: Office, pages: Sequence[BaseRoute] = ()) -> ASGIApp:
     """What a server serves. `pages` are the dashboard's routes, which look after themselves."""
     rows = table.HEALTH if office.settings.role == "applier" else table.TABLE
-    office.description = reply.encode(describe(rows))
+    office.description = responses.encode(describe(rows))
     routes: list[BaseRoute] = [
         Route(path, _ByMethod({row.method: Endpoint(row, office) for row in rows if row.path == path}))
         for path in dict.fromkeys(row.path for row in rows)
@@ -95,7 +95,7 @@ def _unmatched(office: Office):  # type: ignore[no-untyped-def]
         else:
             problem = _wrong(request, wrong)
         meter.count(problem.status, 0.0)
-        return _response(reply.refusal(problem))
+        return _response(responses.refusal(problem))
 
     return handler
 
@@ -108,9 +108,9 @@ def _wrong(request: Request, wrong: HTTPException) -> Problem:
 
 
 async def _mistaken(request: Request, mistake: Exception) -> Response:
-    return _response(reply.mistake())
+    return _response(responses.mistake())
 
 
-def _response(said: reply.Reply) -> Response:
-    headers = {name.decode(): value.decode() for name, value in (reply.NOSNIFF, reply.NO_STORE, *said.headers)}
+def _response(said: responses.Reply) -> Response:
+    headers = {name.decode(): value.decode() for name, value in (responses.NOSNIFF, responses.NO_STORE, *said.headers)}
     return Response(said.body, said.status, headers=headers, media_type=said.media.decode())

@@ -10,8 +10,8 @@ import msgspec
 from starlette.types import Receive
 
 from turncoat.service.accepted import refusal
+from turncoat.service.errors import Malformed, TooLarge, TooSlow, WrongMedia
 from turncoat.service.http import limits
-from turncoat.service.problems import Malformed, TooLarge, TooSlow, WrongMedia
 
 T = TypeVar("T")
 

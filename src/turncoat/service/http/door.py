@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from turncoat.service.dashboard import Make, Pages, here, page, routes
-from turncoat.service.http import session
-from turncoat.service.http.office import Office
-from turncoat.service.problems import Forbidden, Problem, Unauthorised
+from turncoat.service.errors import Forbidden, Problem, Unauthorised
+from turncoat.service.http import login
+from turncoat.service.http.context import Office
 
 OPEN = "/static/"
 Page = Callable[[Request], Awaitable[Response]]
@@ -52,7 +52,7 @@ class Door:
     def _guarded(self, make: Page) -> Page:
         async def shown(request: Request) -> Response:
             try:
-                session.visitor(self._office, request)
+                login.visitor(self._office, request)
             except Unauthorised:
                 here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
                 return RedirectResponse(f"/login?next={quote(here, safe='')}", 303)
@@ -70,19 +70,19 @@ class Door:
         return shown
 
     async def _show_form(self, request: Request) -> Response:
-        return self._show(self._look.login(next_page=session.inside(request.query_params.get("next"))), 200)
+        return self._show(self._look.login(next_page=login.inside(request.query_params.get("next"))), 200)
 
     async def _sign_in(self, request: Request) -> Response:
-        session.check_own_page(request)
-        typed = await session.typed(request)
+        login.check_own_page(request)
+        typed = await login.typed(request)
         try:
-            return session.sign_in(self._office, request, typed)
+            return login.sign_in(self._office, request, typed)
         except (Unauthorised, Forbidden):
             return self._show(self._look.login(next_page=typed.next_page, failed=True), 401)
 
     async def _sign_out(self, request: Request) -> Response:
-        session.check_own_page(request)
-        return session.sign_out(request)
+        login.check_own_page(request)
+        return login.sign_out(request)
 
 
 def dashboard(office: Office, make: Make | None = None) -> list[Route]:

@@ -8,13 +8,13 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from turncoat.service.http import reply
+from turncoat.service.api_keys import LOCAL
+from turncoat.service.errors import Problem
+from turncoat.service.http import responses
 from turncoat.service.http.body import Decoder, Gone, read
-from turncoat.service.http.office import Office
-from turncoat.service.http.reply import Reply, Streamed
-from turncoat.service.http.row import Call, Row
-from turncoat.service.keys import LOCAL
-from turncoat.service.problems import Problem
+from turncoat.service.http.context import Office
+from turncoat.service.http.responses import Reply, Streamed
+from turncoat.service.http.route import Call, Row
 
 log = logging.getLogger("turncoat.http")
 access = logging.getLogger("turncoat.access")
@@ -30,7 +30,7 @@ class Endpoint:
         self._decoder: Decoder[Any] | None = None
         if row.takes is not None:
             lines = row.takes is bytes
-            self._decoder = Decoder(row.each if lines else row.takes, reply.LINES if lines else reply.JSON)
+            self._decoder = Decoder(row.each if lines else row.takes, responses.LINES if lines else responses.JSON)
         self._meter = office.metrics.route(row.name, timed=row.group == "decisions")
         self._logs = office.settings.access_log
         self._changes = row.method != "GET"
@@ -46,7 +46,7 @@ class Endpoint:
             return
         except Exception:
             log.exception("a mistake while answering %s %s", self.row.method, self.row.path)
-            said = reply.mistake()
+            said = responses.mistake()
         self._meter.count(said.status, perf_counter() - began)
         await said.send(send, receive)
         if self._logs:
@@ -69,4 +69,4 @@ class Endpoint:
         content = await self._handler(office, call)
         if isinstance(content, Reply | Streamed):
             return content
-        return Reply(row.status, reply.encode(content))
+        return Reply(row.status, responses.encode(content))

@@ -18,7 +18,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from turncoat.service import words
+from turncoat.service import messages
 from turncoat.service.clock import Clock
 from turncoat.service.errands import Done
 from turncoat.service.store import Store
@@ -127,9 +127,9 @@ class Metrics:
         decisions: Tally[tuple[str, str]] = Tally()
         rewards: Tally[str] = Tally()
         for one in answers:
-            if isinstance(one, words.Decided):
+            if isinstance(one, messages.Decided):
                 decisions[one.stream, one.reason] += 1
-            elif isinstance(one, words.Receipt):
+            elif isinstance(one, messages.Receipt):
                 rewards[one.status] += 1
             else:
                 self._refused.labels(str(getattr(one, "status", 500))).inc()

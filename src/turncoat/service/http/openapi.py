@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from turncoat._version import __version__
-from turncoat.service.drafting import LONGEST_KEY
-from turncoat.service.http.experiments import MOST_POINTS, POINTS
-from turncoat.service.http.reply import JSON, LINES, PROBLEM, ProblemBody
-from turncoat.service.http.row import Row
+from turncoat.service.experiments.draw import LONGEST_KEY
+from turncoat.service.http.responses import JSON, LINES, PROBLEM, ProblemBody
+from turncoat.service.http.route import Row
+from turncoat.service.http.routes.experiments import MOST_POINTS, POINTS
 
 PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 PLACE = "#/components/schemas/{name}"

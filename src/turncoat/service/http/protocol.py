@@ -12,7 +12,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from turncoat.service.http import limits
-from turncoat.service.http.reply import PROBLEM, ProblemBody, encode
+from turncoat.service.http.responses import PROBLEM, ProblemBody, encode
 
 
 class _Together:

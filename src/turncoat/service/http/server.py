@@ -19,12 +19,12 @@ import uvicorn
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from turncoat.errors import OptionError
-from turncoat.service.http import journal, limits
-from turncoat.service.http.guard import is_loopback
+from turncoat.service.api_keys import KeyRing
+from turncoat.service.http import limits, logs
+from turncoat.service.http.auth import is_loopback
 from turncoat.service.http.metrics import SHARED
 from turncoat.service.http.protocol import GuardedProtocol
 from turncoat.service.http.settings import ENVIRONMENT, Settings
-from turncoat.service.keys import KeyRing
 from turncoat.service.store import Store, open_store
 
 WORKER_SECONDS = 60  # without a sign of life before a worker is replaced; a compiler may keep one busy for ten
@@ -161,7 +161,7 @@ def _uvicorn(settings: Settings) -> dict[str, object]:
         "loop": "auto",
         "ws": "none",
         "lifespan": "on",
-        "log_config": journal.configuration(settings.log_level),
+        "log_config": logs.configuration(settings.log_level),
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from turncoat.service import keys, words
-from turncoat.service.http import batches, decisions, experiments, health, key_routes, limits, ofrep
-from turncoat.service.http.row import Row
+from turncoat.service import api_keys, messages
+from turncoat.service.http import limits
+from turncoat.service.http.route import Row
+from turncoat.service.http.routes import batches, decisions, experiments, health, key_routes, ofrep
 
 EXPERIMENTS, EXPERIMENT = "/v1/experiments", "/v1/experiments/{key}"
 DECISION = "/v1/decisions/{decision_id}"
@@ -18,8 +19,8 @@ HOT = (
         f"{EXPERIMENT}/decisions",
         "decide",
         decisions.decide,
-        takes=words.Ask,
-        gives=words.Decided,
+        takes=messages.Ask,
+        gives=messages.Decided,
         status=201,
         other_status=200,
         headers=("Idempotency-Key",),
@@ -30,8 +31,8 @@ HOT = (
         f"{DECISION}/reward",
         "reward",
         decisions.reward,
-        takes=words.Reward,
-        gives=words.Receipt,
+        takes=messages.Reward,
+        gives=messages.Receipt,
         status=202,
         group="decisions",
     ),
@@ -43,8 +44,8 @@ SETTINGS = (
         EXPERIMENTS,
         "admin",
         _E.create_experiment,
-        takes=words.NewExperiment,
-        gives=words.Experiment,
+        takes=messages.NewExperiment,
+        gives=messages.Experiment,
         status=201,
     ),
     Row(
@@ -52,25 +53,25 @@ SETTINGS = (
         EXPERIMENT,
         "admin",
         _E.change_experiment,
-        takes=words.ExperimentChange,
-        gives=words.Experiment,
+        takes=messages.ExperimentChange,
+        gives=messages.Experiment,
         headers=("If-Match",),
     ),
-    Row("POST", f"{EXPERIMENT}/arms", "admin", _E.add_arm, takes=words.NewArm, gives=words.Arm, status=201),
-    Row("PATCH", EXPERIMENT + "/arms/{arm:path}", "admin", _E.change_arm, takes=words.ArmChange, gives=words.Arm),
+    Row("POST", f"{EXPERIMENT}/arms", "admin", _E.add_arm, takes=messages.NewArm, gives=messages.Arm, status=201),
+    Row("PATCH", EXPERIMENT + "/arms/{arm:path}", "admin", _E.change_arm, takes=messages.ArmChange, gives=messages.Arm),
 )
 
 LOOKS = (
-    Row("GET", EXPERIMENTS, "read", _E.list_experiments, gives=list[words.Experiment]),
-    Row("GET", EXPERIMENT, "read", _E.get_experiment, gives=words.Experiment),
-    Row("GET", f"{EXPERIMENT}/arms", "read", _E.get_arms, gives=list[words.Arm]),
-    Row("GET", f"{EXPERIMENT}/state", "read", _E.get_state, gives=words.LearnerState),
-    Row("GET", f"{EXPERIMENT}/timeline", "read", _E.get_timeline, gives=list[words.VersionPoint], query=("limit",)),
-    Row("GET", f"{EXPERIMENT}/switches", "read", _E.get_switches, gives=list[words.Switch]),
-    Row("GET", f"{EXPERIMENT}/audit", "read", _E.get_audit, gives=list[words.AuditEntry]),
-    Row("GET", f"{EXPERIMENT}/log.ndjson", "read", batches.get_log, each=words.LogLine),
-    Row("GET", "/v1/audit", "read", _E.get_whole_audit, gives=list[words.AuditEntry]),
-    Row("GET", DECISION, "read", decisions.get_decision, gives=words.DecisionRecord, group="decisions"),
+    Row("GET", EXPERIMENTS, "read", _E.list_experiments, gives=list[messages.Experiment]),
+    Row("GET", EXPERIMENT, "read", _E.get_experiment, gives=messages.Experiment),
+    Row("GET", f"{EXPERIMENT}/arms", "read", _E.get_arms, gives=list[messages.Arm]),
+    Row("GET", f"{EXPERIMENT}/state", "read", _E.get_state, gives=messages.LearnerState),
+    Row("GET", f"{EXPERIMENT}/timeline", "read", _E.get_timeline, gives=list[messages.VersionPoint], query=("limit",)),
+    Row("GET", f"{EXPERIMENT}/switches", "read", _E.get_switches, gives=list[messages.Switch]),
+    Row("GET", f"{EXPERIMENT}/audit", "read", _E.get_audit, gives=list[messages.AuditEntry]),
+    Row("GET", f"{EXPERIMENT}/log.ndjson", "read", batches.get_log, each=messages.LogLine),
+    Row("GET", "/v1/audit", "read", _E.get_whole_audit, gives=list[messages.AuditEntry]),
+    Row("GET", DECISION, "read", decisions.get_decision, gives=messages.DecisionRecord, group="decisions"),
 )
 
 MORE_DECISIONS = (
@@ -80,12 +81,12 @@ MORE_DECISIONS = (
         "reward",
         batches.reward_many,
         takes=bytes,
-        each=words.RewardLine,
-        gives=words.LineReceipt,
+        each=messages.RewardLine,
+        gives=messages.LineReceipt,
         limit=limits.BATCH_BODY,
         group="decisions",
     ),
-    Row("POST", f"{DECISION}/activate", "decide", decisions.activate, gives=words.DecisionRecord, group="decisions"),
+    Row("POST", f"{DECISION}/activate", "decide", decisions.activate, gives=messages.DecisionRecord, group="decisions"),
 )
 
 OPENFEATURE = (
@@ -117,13 +118,13 @@ KEYS = (
         "/v1/keys",
         "admin",
         key_routes.create_key,
-        takes=keys.NewKey,
-        gives=keys.IssuedKey,
+        takes=api_keys.NewKey,
+        gives=api_keys.IssuedKey,
         status=201,
         group="keys",
     ),
-    Row("GET", "/v1/keys", "admin", key_routes.list_keys, gives=list[keys.KeyRecord], group="keys"),
-    Row("DELETE", "/v1/keys/{id}", "admin", key_routes.revoke_key, gives=keys.KeyRecord, group="keys"),
+    Row("GET", "/v1/keys", "admin", key_routes.list_keys, gives=list[api_keys.KeyRecord], group="keys"),
+    Row("DELETE", "/v1/keys/{id}", "admin", key_routes.revoke_key, gives=api_keys.KeyRecord, group="keys"),
 )
 
 HEALTH = (

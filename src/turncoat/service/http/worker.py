@@ -12,21 +12,21 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from turncoat.service.engine import Engine
-from turncoat.service.http import journal
+from turncoat.service.http import logs
 from turncoat.service.http.app import make_app
+from turncoat.service.http.context import Office
 from turncoat.service.http.kin import end_with_parent
-from turncoat.service.http.office import Office
 from turncoat.service.http.server import check_bind
 from turncoat.service.http.settings import ENVIRONMENT, Settings
+from turncoat.service.precompile import get_warm
 from turncoat.service.store import open_store
-from turncoat.service.warm import get_warm
 
 SWITCH_SECONDS = 0.001  # the engine's thread waits no longer than this for the event loop's to let it run
 
 
 def app(settings: Settings) -> ASGIApp:
     """The application, with its store opened; kernels are compiled by then, and loaded in a moment."""
-    journal.begin(settings.log_level)
+    logs.begin(settings.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
     store = open_store(settings.database)

@@ -1,0 +1,127 @@
+"""An experiment's life in at most 60 windows of time: the sums of each arm and stream in each, read from buckets.
+
+Buckets of 10 s are kept for two hours, of 300 s for eight days, of three hours for ever: the width is chosen so that
+all of its life is there and no more than some thousand rows are read, however long the log is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from turncoat.service.dashboard.data.estimates import Sums, add
+from turncoat.service.store.interface import Session
+
+MOST = 60
+COUNTS = ("n", "n_rewarded", "n_defaulted", "n_expired")
+LONGEST = 90 * 86_400.0  # seconds: what is older is left out
+FINE, MIDDLE, COARSE = 10, 300, 10_800
+SUMMED = """
+    SELECT start / :step, arm, stream, SUM(n), SUM(n_rewarded), SUM(n_defaulted), SUM(n_expired),
+           SUM(r), SUM(r2), SUM(w), SUM(w2), SUM(wr), SUM(w2r), SUM(w2r2),
+           SUM(CASE WHEN n > n_expired THEN w * r2 / (n - n_expired) ELSE 0 END)
+    FROM bucket WHERE experiment = :experiment AND width = :width AND start >= :since AND start < :until
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""
+
+
+class Cell(NamedTuple):
+    """What was closed of one arm and stream in one window."""
+
+    window: int
+    arm: str
+    stream: str
+    n: int
+    n_rewarded: int
+    n_defaulted: int
+    n_expired: int
+    sums: Sums
+
+
+@dataclass(frozen=True)
+class Windows:
+    """All cells. Window i is from `start + i * step` on, and lasts `step` seconds."""
+
+    start: float
+    step: float
+    n_windows: int
+    cells: list[Cell] = field(default_factory=list)
+
+    def begins(self, window: int) -> float:
+        """When a window begins. The one after the last tells when that ends."""
+        return self.start + window * self.step
+
+    def first_at(self, moment: float) -> int:
+        """The first window that begins at this moment or later."""
+        return min(max(-int((self.start - moment) // self.step), 0), self.n_windows)
+
+    def until(self, moment: float) -> Windows:
+        """Only the windows that have ended by then."""
+        n = min(max(int((moment - self.start) // self.step), 0), self.n_windows)
+        return Windows(self.start, self.step, n, [cell for cell in self.cells if cell.window < n])
+
+    def merged(self, most: int) -> Windows:
+        """At most so many windows, each as long as several of these. A last one that is not whole is left out."""
+        times = max(-(-self.n_windows // most), 1)
+        n = self.n_windows // times
+        cells: dict[tuple[int, str, str], list[Cell]] = {}
+        for cell in self.cells:
+            if cell.window // times < n:
+                cells.setdefault((cell.window // times, cell.arm, cell.stream), []).append(cell)
+        merged = [_merged(key, some) for key, some in cells.items()]
+        return Windows(self.start, self.step * times, n, merged)
+
+    def stream(self, stream: str) -> list[Cell]:
+        """The cells of one stream."""
+        return self._streams.get(stream, [])
+
+    @cached_property
+    def _streams(self) -> dict[str, list[Cell]]:
+        found: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.stream, []).append(cell)
+        return found
+
+
+def width_for(age: float) -> int:
+    """The narrowest buckets that are all still there, unless they are very many."""
+    return FINE if age <= 7_000.0 else MIDDLE if age <= 345_600.0 else COARSE
+
+
+def read_windows(session: Session, experiment: int, created_at: float, now: float) -> Windows:
+    """All of an experiment's life, or its last 90 days."""
+    age = min(max(now - created_at, 0.0), LONGEST)
+    width = width_for(age)
+    step = width * max(-(-int(age) // (width * MOST)), 1)
+    first = int(now - age) // step
+    n_windows = int(now) // step - first + 1
+    cells = read_cells(session, experiment, width, step, (first * step, int(now) + 1))
+    placed = [cell._replace(window=cell.window - first) for cell in cells]
+    return Windows(first * step, step, n_windows, [cell for cell in placed if 0 <= cell.window < n_windows])
+
+
+def read_cells(session: Session, experiment: int, width: int, step: int, period: tuple[int, int]) -> list[Cell]:
+    """Buckets of one width that begin in a period, added up over steps; `window` counts steps since 1970."""
+    rows = session.rows(SUMMED, experiment=experiment, width=width, step=step, since=period[0], until=period[1])
+    return [
+        Cell(
+            *(int(window), arm, stream, int(n), int(rewarded), int(defaulted), int(expired)),
+            Sums(float(rewarded + defaulted), r, r2, w, w2, wr, wr2, w2r, w2r2),
+        )
+        for window, arm, stream, n, rewarded, defaulted, expired, r, r2, w, w2, wr, w2r, w2r2, wr2 in rows
+    ]
+
+
+def by_window(cells: Iterable[Cell], n_windows: int) -> list[list[Cell]]:
+    """The cells of each window."""
+    found: list[list[Cell]] = [[] for _ in range(n_windows)]
+    for cell in cells:
+        found[cell.window].append(cell)
+    return found
+
+
+def _merged(key: tuple[int, str, str], cells: list[Cell]) -> Cell:
+    n, rewarded, defaulted, expired = (sum(getattr(cell, name) for cell in cells) for name in COUNTS)
+    return Cell(*key, n, rewarded, defaulted, expired, add(cell.sums for cell in cells))

@@ -1,0 +1,1 @@
+"""Pages, rendered on request from the store."""

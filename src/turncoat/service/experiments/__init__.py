@@ -1,0 +1,1 @@
+"""Experiments: decisions are drawn and recorded, rewards recorded and learned from, settings changed and audited."""

@@ -1,0 +1,190 @@
+"""Experiments are opened and changed, arms come and go: each change is a version, and an entry in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from turncoat.errors import ArmsError
+from turncoat.service import messages
+from turncoat.service.errors import Conflicting, NotFound, Stale, Unavailable, Unprocessable
+from turncoat.service.experiments.audit import write_down
+from turncoat.service.experiments.learn import advance
+from turncoat.service.experiments.randomness import Chance
+from turncoat.service.experiments.snapshot import ArmRow, Config, Learner, Snapshot, to_json
+from turncoat.service.experiments.snapshot_cache import Book, checksum, machine, newborn, read_present, written
+from turncoat.service.store.interface import Raced, Session, Store
+from turncoat.service.validation import check_arms, check_caps, check_config, check_name, checked_payload, named_arms
+
+EXPERIMENT = ("id", "key", "created_at", "config", "state", "revision", "version", "seed", "salt", "machine")
+ARM = ("experiment", "arm", "position", "state", "floor", "cap", "payload", "added_at", "tried")
+MOST_ARMS = 1000
+TRIES = 5  # against others who change the same at the same time
+
+
+def create(store: Store, book: Book, chance: Chance, now: float, new: messages.NewExperiment, actor: str) -> Snapshot:
+    """Open an experiment."""
+    rows = named_arms(new)
+    check_name(new.key, "key")
+    config = Config(new.reward, new.reward_window_s, new.default_reward, new.control, new.holdout_share)
+    check_config(config, [row.arm for row in rows])
+    check_arms(rows)
+    check_caps(rows)
+    seed = chance.bits(53) if new.seed is None else new.seed
+    learner = newborn([row.arm for row in rows], seed)
+    state = written(learner)
+    digest = checksum(state)
+    with store.transaction() as session:
+        session.lock_everything()
+        if session.rows("SELECT id FROM experiment WHERE key = :key", key=new.key):
+            raise Conflicting(f"there is an experiment {new.key!r} already; keys are never used twice", field="key")
+        number = session.rows("SELECT COALESCE(MAX(id), 0) + 1 FROM experiment")[0][0]
+        salt = f"{chance.bits(128):032x}"
+        head = (number, new.key, now, to_json(config), "running", 0, 0, seed, salt, machine())
+        session.insert("experiment", EXPERIMENT, [head])
+        session.insert("arm", ARM, [_stored(number, row, now) for row in rows])
+        columns = ("experiment", "version", "state", "first_state", "checksum")
+        session.insert("learner", columns, [(number, 0, state, state, digest)])
+        blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0, digest)
+        snapshot = advance(session, blank, learner, "opened", now)
+        write_down(session, now, actor, "open", new.key, before=None, after=new)
+    book.publish(snapshot, learner)
+    return snapshot
+
+
+def change(
+    store: Store,
+    book: Book,
+    now: float,
+    key: str,
+    wanted: messages.ExperimentChange,
+    *,
+    if_revision: int | None,
+    actor: str,
+) -> Snapshot:
+    """Change an experiment's settings."""
+    given = {name: getattr(wanted, name) for name in wanted.__struct_fields__ if getattr(wanted, name) is not UNSET}
+
+    def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        if if_revision is not None and if_revision != before.revision:
+            raise Stale(f"If-Match is {if_revision}; {key!r} is at revision {before.revision} now", field="If-Match")
+        settings = {name: value for name, value in given.items() if name != "state"}
+        config = msgspec.structs.replace(before.config, **settings)
+        check_config(config, [row.arm for row in before.arms])
+        state = given.get("state", before.state)
+        session.run("UPDATE experiment SET config = :config, state = :state WHERE id = :id",
+                    config=to_json(config), state=state, id=before.id)  # fmt: skip
+        old = {name: before.state if name == "state" else getattr(before.config, name) for name in given}
+        return replace(before, config=config, state=state), old, given
+
+    return _changing(store, book, now, key, "settings_changed", "change", actor, changed)
+
+
+def add_arm(store: Store, book: Book, now: float, key: str, new: messages.NewArm, *, actor: str) -> Snapshot:
+    """Add an arm."""
+    check_name(new.arm, "arm")
+
+    def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        if before.find(new.arm) is not None:
+            raise Conflicting(f"{key!r} has or had an arm {new.arm!r}; names are never used twice", field="arm")
+        if len(before.arms) >= MOST_ARMS:
+            raise Unprocessable(f"{key!r} has had {len(before.arms)} arms; accepted are {MOST_ARMS}", field="arm")
+        row = ArmRow(new.arm, len(before.arms), new.state, new.floor, new.cap, checked_payload(new.payload))
+        rows = (*before.arms, row)
+        check_arms(rows)
+        session.insert("arm", ARM, [_stored(before.id, row, now)])
+        if row.state == "active":
+            learner.add_arm(row.arm)
+        return replace(before, arms=rows), None, new
+
+    return _changing(store, book, now, key, "arm_added", "add arm", actor, changed)
+
+
+def change_arm(
+    store: Store, book: Book, now: float, key: str, arm: str, wanted: messages.ArmChange, *, actor: str
+) -> Snapshot:
+    """Change an arm."""
+    given = {name: getattr(wanted, name) for name in wanted.__struct_fields__ if getattr(wanted, name) is not UNSET}
+
+    def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        old = before.find(arm)
+        if old is None:
+            raise NotFound(f"{key!r} has no arm {arm!r}", field="arm")
+        new = old._replace(**given)
+        if "payload" in given:
+            new = new._replace(payload=checked_payload(wanted.payload))
+        _move(learner, old, new)
+        rows = tuple(new if row.arm == arm else row for row in before.arms)
+        check_arms(rows)
+        if new.cap != old.cap:
+            check_caps(rows)
+        session.run("UPDATE arm SET state = :state, floor = :floor, cap = :cap, payload = :payload "
+                    "WHERE experiment = :id AND arm = :arm", state=new.state, floor=new.floor, cap=new.cap,
+                    payload=to_json(new.payload), id=before.id, arm=arm)  # fmt: skip
+        return (
+            replace(before, arms=rows),
+            {"arm": arm, **{name: getattr(old, name) for name in given}},
+            {"arm": arm, **given},
+        )
+
+    return _changing(store, book, now, key, "arm_changed", "change arm", actor, changed)
+
+
+def _move(learner: Learner, old: ArmRow, new: ArmRow) -> None:
+    """Tell the learner of an arm that starts or ends."""
+    if old.state == new.state:
+        return
+    if old.state == "retired":
+        raise Conflicting(f"arm {old.arm!r} is retired, and stays so; add one under a new name", field="state")
+    if old.state == "pending":
+        if new.state == "active":
+            learner.add_arm(new.arm)
+        elif new.state == "paused":
+            raise Conflicting(f"arm {old.arm!r} is pending; accepted are active and retired", field="state")
+    elif new.state == "retired":
+        try:
+            learner.retire_arm(new.arm)
+        except ArmsError as problem:
+            raise Conflicting(f"{problem}", field="state") from problem
+
+
+Changed = Callable[[Session, Snapshot, Learner], tuple[Snapshot, Any, Any]]
+
+
+def _changing(
+    store: Store, book: Book, now: float, key: str, kind: str, action: str, actor: str, changed: Changed
+) -> Snapshot:
+    """The one way in which anything is changed: alone, as a new version, and written down."""
+
+    def in_one(session: Session, before: Snapshot) -> tuple[Snapshot, Learner]:
+        learner = book.learner_at(session, before)
+        between, old, new = changed(session, before, learner)
+        after = advance(session, between, learner, kind, now, detail=to_json(new))
+        write_down(session, now, actor, action, key, before=old, after=new)
+        return after, learner
+
+    for _ in range(TRIES):
+        number: int | None = None
+        try:
+            with store.transaction() as session:
+                session.lock_everything()
+                number = read_present(session, key).id
+                session.lock_experiment(number, wait=True)()
+                after, learner = in_one(session, read_present(session, key))
+        except BaseException as problem:
+            if number is not None:
+                book.doubt(number)
+            if not isinstance(problem, Raced):
+                raise
+        else:
+            book.publish(after, learner)
+            return after
+    raise Unavailable("others kept changing the same things at the same time; nothing was recorded, try again")
+
+
+def _stored(experiment: int, row: ArmRow, now: float) -> tuple[Any, ...]:
+    return (experiment, row.arm, row.position, row.state, row.floor, row.cap, to_json(row.payload), now, int(row.tried))
