@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import turncoat as tc
 from turncoat import learners
 from turncoat.errors import unknown
-from turncoat.learners.turncoat.recipe import set_rates_plainly
+from turncoat.learners.turncoat.constants import set_rates_plainly
 from turncoat.racing import BANDIT, ENTRIES, league_of
 from turncoat.racing.entries import Maker, Told, learner_of, make_learner, told
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import turncoat as tc
 from turncoat._jit import jit
-from turncoat.learners.octaves import moment, n_rows
+from turncoat.learners.parts.dyadic import moment, n_rows
 from turncoat.types import Matrix, Vector
 
 STREAMS = 100

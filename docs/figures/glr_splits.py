@@ -15,7 +15,7 @@ import numpy as np
 
 import turncoat as tc
 from turncoat._jit import jit
-from turncoat.learners.glr import LOWER, UPPER, evidence, extend
+from turncoat.learners.parts.glr import LOWER, UPPER, evidence, extend
 from turncoat.types import Vector
 
 CAPS = (4, 8, 16, 32, 64, 1_000_000)  # the last is no cap: every corner is kept

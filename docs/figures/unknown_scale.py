@@ -12,7 +12,7 @@ import turncoat as tc
 from turncoat._rules import mean_of, planted_of
 from turncoat.environments import scenario
 from turncoat.learners.turncoat import Turncoat
-from turncoat.learners.turncoat.scale import LossRange
+from turncoat.learners.turncoat.loss_range import LossRange
 from turncoat.types import Ints, Matrix
 
 ROUNDS = 20_000

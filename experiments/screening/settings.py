@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 from turncoat.errors import OptionError, unknown
-from turncoat.learners.turncoat import recipe
+from turncoat.learners.turncoat import constants
 
 MOST_FOLLOWERS = 6
 
@@ -20,17 +20,17 @@ class Detector:
     """kl-UCB that tests for changes; its threshold is ln(alarm · n^power_n · N^power_N)."""
 
     soft: float = 1.0  # 0: an alarm forgets everything
-    index: float = recipe.DETECTOR_INDEX
+    index: float = constants.DETECTOR_INDEX
     most_log: float = math.inf  # ln t in its index is no larger
-    alarm: float = recipe.ALARM
+    alarm: float = constants.ALARM
     power_n: float = 1.0
     power_N: float = 0.25
-    recalled: float = recipe.RECALLED
-    doubted: float = recipe.DOUBTED
-    every: float = recipe.TEST_EVERY
-    least: float = recipe.LEAST_PULLS
-    prior: float = recipe.PRIOR[recipe.N_MIRRORS]
-    floor: float = recipe.DETECTOR_FLOOR  # over √N
+    recalled: float = constants.RECALLED
+    doubted: float = constants.DOUBTED
+    every: float = constants.TEST_EVERY
+    least: float = constants.LEAST_PULLS
+    prior: float = constants.PRIOR[constants.N_MIRRORS]
+    floor: float = constants.DETECTOR_FLOOR  # over √N
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Follower:
 
     window: float
     index: float
-    pseudo: float = recipe.PSEUDO_SAMPLES
+    pseudo: float = constants.PSEUDO_SAMPLES
     prior: float = 0.03
     floor: float = 0.0  # over √N
 
@@ -48,13 +48,13 @@ class Follower:
 class Setting:
     """A band. Without words: the one that is shipped."""
 
-    n_clipped: float = recipe.N_CLIPPED
-    n_signed: float = recipe.N_SIGNED
-    eta: float = recipe.ETA
-    most_eta: float = recipe.MOST_ETA
+    n_clipped: float = constants.N_CLIPPED
+    n_signed: float = constants.N_SIGNED
+    eta: float = constants.ETA
+    most_eta: float = constants.MOST_ETA
     self_confident: float = 0.0  # c > 0: eta is at most c/√(c²/most_eta² + variance so far)
     kappa: float = 1.0  # an arm's baseline is at most kappa q/eta; 0: all of it where q ≥ eta b, and none elsewhere
-    few: float = recipe.FEW
+    few: float = constants.FEW
     floor: float = 1.0  # over N H
     fast: float = 64.0  # rounds that the quick mean of losses looks back
     near: float = 0.2  # how far b moves from the quick mean towards that of all losses
@@ -63,12 +63,12 @@ class Setting:
     signed_span: float = 0.9
     signed_slow: float = 0.0  # 1: signed bases compare losses with the mean of all, not with b
     share: float = 1.0  # over N
-    clipped_prior: float = recipe.PRIOR[0]
-    signed_prior: float = recipe.PRIOR[recipe.N_CLIPPED]
+    clipped_prior: float = constants.PRIOR[0]
+    signed_prior: float = constants.PRIOR[constants.N_CLIPPED]
     detector: Detector = Detector()
     followers: tuple[Follower, ...] = tuple(
-        Follower(recipe.WINDOWS[i], recipe.FOLLOWER_INDEX[i], prior=recipe.PRIOR[i - recipe.N_FOLLOWERS])
-        for i in range(recipe.N_FOLLOWERS)
+        Follower(constants.WINDOWS[i], constants.FOLLOWER_INDEX[i], prior=constants.PRIOR[i - constants.N_FOLLOWERS])
+        for i in range(constants.N_FOLLOWERS)
     )
 
     def numbers(self) -> list[float]:

@@ -41,7 +41,7 @@ def register_learner(
     `tell(state, choice, loss)` is given back. The distribution it draws from is told arm by arm, `probability(state,
     arm)`, or at once, `probabilities(state, out)`; a rule that cannot say it gives neither, and asks `(index, None)`.
     One that `sees_all` is told every arm's loss, `tell(state, choice, losses)`, and has a field `losses` for them. A
-    learner of learners has no `view` of its own (None): what its buffer holds depends on its bases, see herd.py.
+    learner of learners has no `view` of its own (None): what its buffer holds depends on its bases, see base_stack.py.
     """
     _ASK[state], _TELL[state] = ask, tell
     if view is not None:

@@ -20,9 +20,9 @@ from turncoat._rules import ask, is_game, loss_of, mean_of, see, teach
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError
-from turncoat.learners.learner import Learner
-from turncoat.learners.linear import LinearLearner
-from turncoat.learners.switching_linear import SwitchingLinear
+from turncoat.learners.base.learner import Learner
+from turncoat.learners.base.linear import LinearLearner
+from turncoat.learners.linear.switching_linear import SwitchingLinear
 from turncoat.types import Ints, Vector
 
 _FIRST_BLOCK = 256

@@ -13,7 +13,7 @@ from turncoat._jit import borrow, jit_game
 from turncoat._rules import ask, tell
 from turncoat.environments.ball import BallSwitching, write_vector
 from turncoat.errors import OptionError
-from turncoat.learners.switching_linear import SwitchingLinear
+from turncoat.learners.linear.switching_linear import SwitchingLinear
 from turncoat.mirror.cholesky import dot
 from turncoat.types import Matrix, Vector
 

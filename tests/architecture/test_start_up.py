@@ -53,7 +53,11 @@ def compiled(cache: Path) -> set[Path]:
 
 CHANGES = [
     ("mirror/entropy.py", "tree[a] * math.exp(-x)", "tree[a] * math.exp(-30.0 * x)"),
-    ("learners/clipped_omd.py", "x = state.xi * importance_weighted", "x = 30.0 * state.xi * importance_weighted"),
+    (
+        "learners/adversarial/clipped_omd.py",
+        "x = state.xi * importance_weighted",
+        "x = 30.0 * state.xi * importance_weighted",
+    ),
 ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from turncoat.learners.master import Master
+from turncoat.learners.base.master import Master
 from turncoat.types import Vector
 
 Maker = Callable[..., tc.Learner]

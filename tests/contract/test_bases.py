@@ -15,8 +15,8 @@ from tests.contract.makers import MIXED, Maker, loss_at, play_by_hand
 from turncoat._rules import ask
 from turncoat.errors import HorizonError, OptionError, StateError
 from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
-from turncoat.learners.full_information import FullInformationLearner
-from turncoat.learners.hedge import HedgeState
+from turncoat.learners.base.full_information import FullInformationLearner
+from turncoat.learners.full_information.hedge import HedgeState
 from turncoat.mirror.tree import tree_size
 from turncoat.types import Ints, Vector, Words
 

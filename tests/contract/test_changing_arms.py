@@ -14,7 +14,7 @@ from tests.contract.makers import OTHERS, Maker, contents, each
 from tests.oracle.test_sleeping import loss_of, rows, worst
 from turncoat.errors import ArmsError, DecisionError
 from turncoat.learners.turncoat import Turncoat
-from turncoat.learners.turncoat.recipe import N_DETECTORS, N_MIRRORS
+from turncoat.learners.turncoat.constants import N_DETECTORS, N_MIRRORS
 
 CLOSE = 1e-12
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from turncoat._jit import jit
-from turncoat.learners.turncoat import Turncoat, recipe
-from turncoat.learners.turncoat.diary import ENOUGH, HASTY, believe, write
+from turncoat.learners.turncoat import Turncoat, constants
+from turncoat.learners.turncoat.explanation_text import arm_name, percent
+from turncoat.learners.turncoat.observers.history import ENOUGH, HASTY, believe, write
 from turncoat.learners.turncoat.state import BELIEFS, PAGES
-from turncoat.learners.turncoat.wording import arm_name, percent
 
 ARMS = ["red", "green", "blue"]
 FIRST = int(ENOUGH) - 1  # the round in which an arm that has all votes is believed
@@ -80,7 +80,7 @@ def test_pages_add_up_to_the_rounds_told(told: Any) -> None:
 
 
 def test_trust_is_that_of_the_master_and_says_why(told: Any) -> None:
-    assert [base.name for base in told.bases] == list(recipe.NAMES)
+    assert [base.name for base in told.bases] == list(constants.NAMES)
     assert math.fsum(base.trust for base in told.bases) == pytest.approx(1.0, rel=1e-9)
     assert math.fsum(told.faiths.values()) == pytest.approx(1.0, rel=1e-9)
     assert set(told.faiths) == {base.faith for base in told.bases}
@@ -97,7 +97,7 @@ def test_it_is_plain_values(told: Any) -> None:
     assert again["switches"][0]["to"] == "blue"
     assert again["best"] == "red"
     assert again["arms"] == ARMS
-    assert len(again["bases"]) == recipe.N_BASES
+    assert len(again["bases"]) == constants.N_BASES
     assert again["pages"][0]["first"] == 0
     with pytest.raises(dataclasses.FrozenInstanceError):
         told.best = "blue"

@@ -15,7 +15,7 @@ from tests.contract.makers import SEEING_ALL, Maker, contents, each, loss_at, pl
 from turncoat._rules import loss_of, see
 from turncoat.errors import LossError, LossTypeError, ObserveError, OptionError
 from turncoat.learners import clock_of, register_learner, rng_of
-from turncoat.learners.hedge import HedgeState
+from turncoat.learners.full_information.hedge import HedgeState
 from turncoat.types import Matrix
 
 K = 3

@@ -11,8 +11,8 @@ import pytest
 import turncoat as tc
 from tests.contract.makers import INDEXED, Maker, each, play_by_hand
 from turncoat.errors import StateError
-from turncoat.learners.fading import weight
-from turncoat.learners.index import IndexLearner
+from turncoat.learners.base.index import IndexLearner
+from turncoat.learners.parts.discounting import weight
 
 
 def as_indexed(learner: tc.Learner) -> IndexLearner:

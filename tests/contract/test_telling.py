@@ -37,7 +37,7 @@ from turncoat.errors import (
     OptionError,
     TurncoatError,
 )
-from turncoat.learners.master import Master
+from turncoat.learners.base.master import Master
 
 
 def started(make: Maker, **words: Any) -> tuple[tc.Learner, tc.Decision]:

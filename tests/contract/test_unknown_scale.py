@@ -14,9 +14,9 @@ import turncoat as tc
 from tests.contract.makers import OTHERS, Maker, each
 from tests.contract.test_changing_arms import again, same, started
 from turncoat.errors import DecisionError, LossError, LossTypeError, OptionError, StateError, TableError
-from turncoat.learners.glr import chain_damage
+from turncoat.learners.parts.glr import chain_damage
 from turncoat.learners.turncoat import Turncoat
-from turncoat.learners.turncoat.scale import stretch, widened
+from turncoat.learners.turncoat.loss_range import stretch, widened
 
 MAPPED = ("counts", "sums", "at", "sizes", "samples", "rewards", "fading", "n_restarts")
 PRESENT = "accepted are numbers from -1e.100 to 1e.100"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from turncoat.learners.turncoat.diary import ENOUGH, HASTY
 from turncoat.learners.turncoat.explain import Explanation
+from turncoat.learners.turncoat.observers.history import ENOUGH, HASTY
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain.md"
 TEXT = PAGE.read_text(encoding="utf-8")

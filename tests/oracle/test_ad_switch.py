@@ -23,8 +23,8 @@ from tests.oracle.test_changes import changing
 from tests.oracle.test_rng import naive_words
 from turncoat.errors import StateError
 from turncoat.learners import AdSwitch
-from turncoat.learners.ad_switch import oblige
-from turncoat.learners.waiting import NEVER
+from turncoat.learners.parts.geometric_wait import NEVER
+from turncoat.learners.stochastic.ad_switch import oblige
 
 CLOSE = 1e-12
 

@@ -18,7 +18,7 @@ from tests.naive.driver import PATTERNS, Row
 from tests.oracle.pairs import draw, feed
 from tests.oracle.test_changes import changing, error
 from turncoat.learners import UCB1, Learner, MasterUCB, Meta, Uniform
-from turncoat.learners.meta import proven_eviction
+from turncoat.learners.stochastic.meta import proven_eviction
 from turncoat.rng import uniform_at
 
 CLOSE = 1e-12

@@ -17,9 +17,9 @@ from tests.naive import blocks as naive
 from tests.naive.driver import PATTERNS, Rows
 from tests.oracle.pairs import feed, record, worst_error
 from turncoat.learners import HEAD, BanditOverBandit, Exp3, Exp3R
-from turncoat.learners.bandit_over_bandit import block_length, tunings
-from turncoat.learners.exp3 import gain_exploration
-from turncoat.learners.exp3r import uniform_share
+from turncoat.learners.adversarial.exp3 import gain_exploration
+from turncoat.learners.adversarial.exp3r import uniform_share
+from turncoat.learners.masters.bandit_over_bandit import block_length, tunings
 
 CLOSE = 1e-12
 GAMES = [

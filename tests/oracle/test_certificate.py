@@ -12,17 +12,24 @@ from scipy.stats import t as student
 import turncoat as tc
 from tests.naive import certificate as naive
 from turncoat.errors import OptionError
-from turncoat.learners.turncoat import Turncoat, recipe
+from turncoat.learners.turncoat import Turncoat, constants
 from turncoat.play import play
 
 SIMPLE = ("start", "floors", "variance", "base_floors", "switches", "base_variance", "correction")
 
 
 def band_of(K: int) -> naive.Band:
-    detectors = tuple(range(recipe.N_MIRRORS, recipe.N_MIRRORS + recipe.N_DETECTORS))
-    prior = tuple(share / math.fsum(recipe.PRIOR) for share in recipe.PRIOR)
+    detectors = tuple(range(constants.N_MIRRORS, constants.N_MIRRORS + constants.N_DETECTORS))
+    prior = tuple(share / math.fsum(constants.PRIOR) for share in constants.PRIOR)
     return naive.Band(
-        K, recipe.N_CLIPPED, detectors, prior, recipe.ETA, recipe.MOST_ETA, recipe.DETECTOR_FLOOR, recipe.FEW
+        K,
+        constants.N_CLIPPED,
+        detectors,
+        prior,
+        constants.ETA,
+        constants.MOST_ETA,
+        constants.DETECTOR_FLOOR,
+        constants.FEW,
     )
 
 
@@ -47,10 +54,10 @@ def test_every_term_is_that_of_the_page(K: int, T: int, S: int, low: float, high
         loss = float(rng.random() < means[2 * t // T, decision.index])
         rounds.append(written_down(learner, decision.index, loss))
         learner.tell(decision, low + (high - low) * loss)
-    all_terms = [naive.terms(band_of(K), rounds, S, j) for j in range(recipe.N_CLIPPED)]
-    best = min(range(recipe.N_CLIPPED), key=lambda j: math.fsum(all_terms[j].values()))
+    all_terms = [naive.terms(band_of(K), rounds, S, j) for j in range(constants.N_CLIPPED)]
+    best = min(range(constants.N_CLIPPED), key=lambda j: math.fsum(all_terms[j].values()))
     found = learner.certificate(S)
-    assert (found.n_switches, found.base, found.n_uncovered) == (S, recipe.NAMES[best], 0)
+    assert (found.n_switches, found.base, found.n_uncovered) == (S, constants.NAMES[best], 0)
     for name, term in all_terms[best].items():
         assert getattr(found, name) == pytest.approx((high - low) * term, rel=1e-8, abs=1e-8), name
     assert found.total == pytest.approx((high - low) * math.fsum(all_terms[best].values()), rel=1e-8)

@@ -20,7 +20,7 @@ from tests.naive.driver import PATTERNS, Row
 from tests.oracle.pairs import feed, record
 from turncoat.errors import TuningWarning
 from turncoat.learners import KLUCB, UCB1, GLRklUCB, MonitoredUCB
-from turncoat.learners.glr import LOWER, UPPER, evidence, extend
+from turncoat.learners.parts.glr import LOWER, UPPER, evidence, extend
 
 CLOSE = 1e-12
 

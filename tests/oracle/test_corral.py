@@ -18,8 +18,8 @@ from tests.naive.index import UCB1
 from tests.naive.solve import REAL, floats, reals
 from tests.oracle.scribes import Scribe, StableScribe
 from turncoat.learners import ClippedOMD, Corral
-from turncoat.learners.corral import grid
-from turncoat.learners.herd import ask_base, fresh_of, row_of, rows_of
+from turncoat.learners.base.base_stack import ask_base, fresh_of, row_of, rows_of
+from turncoat.learners.masters.corral import grid
 from turncoat.types import Vector
 
 CLOSE = 1e-12

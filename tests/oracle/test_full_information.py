@@ -20,7 +20,8 @@ import pytest
 from tests.naive import full_information as naive
 from tests.naive.driver import PATTERNS, Row
 from tests.naive.solve import REAL
-from turncoat.learners import CBCE, SAOL, FixedShare, FullInformationLearner, Hedge, fixed_share
+from turncoat.learners import CBCE, SAOL, FixedShare, FullInformationLearner, Hedge
+from turncoat.learners.full_information import fixed_share
 from turncoat.regret import best_switching_losses
 from turncoat.types import Matrix, Vector
 

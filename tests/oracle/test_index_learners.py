@@ -20,8 +20,8 @@ from tests.oracle.pairs import feed, record
 from turncoat._jit import jit
 from turncoat._rules import tell
 from turncoat.learners import KLUCB, UCB1, DiscountedUCB, SlidingWindowUCB
-from turncoat.learners.index import IndexLearner
-from turncoat.learners.kl import divergence, is_below, upper
+from turncoat.learners.base.index import IndexLearner
+from turncoat.learners.parts.kl import divergence, is_below, upper
 
 CLOSE = 1e-12
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.naive.bands import Baseline
-from turncoat.learners.shared_master import N_SEEN, baseline, charge, may_be_high, see, slow_baseline
+from turncoat.learners.base.shared_master import N_SEEN, baseline, charge, may_be_high, see, slow_baseline
 
 pytestmark = pytest.mark.jit_off
 

@@ -11,8 +11,8 @@ import pytest
 from tests.naive.sleeping import Sleeping, Tuning
 from turncoat._jit import jit
 from turncoat.learners.turncoat import Turncoat
-from turncoat.learners.turncoat.among import step_master_among
-from turncoat.learners.turncoat.recipe import FEW, N_CLIPPED, N_SIGNED, PRIOR
+from turncoat.learners.turncoat.constants import FEW, N_CLIPPED, N_SIGNED, PRIOR
+from turncoat.learners.turncoat.restricted_arms import step_master_among
 from turncoat.learners.turncoat.state import view
 from turncoat.types import Ints, Matrix, Vector
 

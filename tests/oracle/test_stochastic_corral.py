@@ -15,7 +15,7 @@ from tests.naive import learners as naive_learners
 from tests.naive.driver import PATTERNS
 from tests.naive.index import UCB1
 from turncoat.learners import Exp3, StochasticCorral
-from turncoat.learners.herd import row_of
+from turncoat.learners.base.base_stack import row_of
 from turncoat.rng import uniform
 
 CLOSE = 1e-12

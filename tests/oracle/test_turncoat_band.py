@@ -16,31 +16,31 @@ from tests.naive.driver import PATTERNS, Round, Row
 from tests.naive.turncoat_band import Recipe, TurncoatBand
 from tests.oracle.pairs import TINY, feed, record
 from tests.oracle.test_changes import changing
-from turncoat.learners.estimate import LARGEST
-from turncoat.learners.turncoat import Turncoat, recipe
+from turncoat.learners.parts.importance_weights import LARGEST
+from turncoat.learners.turncoat import Turncoat, constants
 
 CLOSE = 1e-10
 TIE = 1e-12  # indices nearer than this are equals
 
 RECIPE = Recipe(
-    n_clipped=recipe.N_CLIPPED,
-    n_signed=recipe.N_SIGNED,
-    n_detectors=recipe.N_DETECTORS,
-    windows=recipe.WINDOWS,
-    prior=recipe.PRIOR,
-    first_guess=recipe.FIRST_GUESS,
-    eta=recipe.ETA,
-    most_eta=recipe.MOST_ETA,
-    few=recipe.FEW,
-    detector_floor=recipe.DETECTOR_FLOOR,
-    detector_index=recipe.DETECTOR_INDEX,
-    alarm=recipe.ALARM,
-    test_every=recipe.TEST_EVERY,
-    least_pulls=recipe.LEAST_PULLS,
-    recalled=recipe.RECALLED,
-    doubted=recipe.DOUBTED,
-    follower_index=recipe.FOLLOWER_INDEX,
-    pseudo_samples=recipe.PSEUDO_SAMPLES,
+    n_clipped=constants.N_CLIPPED,
+    n_signed=constants.N_SIGNED,
+    n_detectors=constants.N_DETECTORS,
+    windows=constants.WINDOWS,
+    prior=constants.PRIOR,
+    first_guess=constants.FIRST_GUESS,
+    eta=constants.ETA,
+    most_eta=constants.MOST_ETA,
+    few=constants.FEW,
+    detector_floor=constants.DETECTOR_FLOOR,
+    detector_index=constants.DETECTOR_INDEX,
+    alarm=constants.ALARM,
+    test_every=constants.TEST_EVERY,
+    least_pulls=constants.LEAST_PULLS,
+    recalled=constants.RECALLED,
+    doubted=constants.DOUBTED,
+    follower_index=constants.FOLLOWER_INDEX,
+    pseudo_samples=constants.PSEUDO_SAMPLES,
     largest=LARGEST,
 )
 

@@ -28,7 +28,7 @@ from turncoat.learners import (
     RestartedExp3,
     TsallisINF,
 )
-from turncoat.learners.flat import HEAD
+from turncoat.learners.base.buffer import HEAD
 
 pytestmark = pytest.mark.jit_off
 

@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 import turncoat as tc
 from tests.contract.makers import contents
 from turncoat.errors import StateError
-from turncoat.learners.turncoat import recipe
-from turncoat.learners.turncoat.diary import ENOUGH
-from turncoat.learners.turncoat.mirrors import rebuild
+from turncoat.learners.turncoat import constants
+from turncoat.learners.turncoat.mirror_bases import rebuild
+from turncoat.learners.turncoat.observers.history import ENOUGH
 from turncoat.learners.turncoat.state import PAGES
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 
 
 def check(learner: tc.Turncoat) -> None:
-    """Saving checks everything (damage.py); what comes back is the same learner."""
+    """Saving checks everything (state_checks.py); what comes back is the same learner."""
     state = learner.view()
     for name, values in zip(state._fields, state, strict=True):
         assert name == "rng" or np.isfinite(values).all(), name
     assert abs(state.p.sum() - 1.0) <= 1e-12
-    assert (state.p >= np.minimum(state.floors, min(recipe.PRIOR) / sum(recipe.PRIOR)) * (1 - 1e-12)).all()
+    assert (state.p >= np.minimum(state.floors, min(constants.PRIOR) / sum(constants.PRIOR)) * (1 - 1e-12)).all()
     served = learner.probabilities()
     assert (served >= 0.0).all() and abs(served.sum() - 1.0) <= 1e-9
     again = tc.restore(json.loads(json.dumps(learner.state(), allow_nan=False)))
@@ -84,7 +84,7 @@ def test_weights_are_rescaled_before_they_vanish_or_overflow() -> None:
     """Charging arms in turn makes the totals of all clipped bases fall by odds 1/(KN - 1) at every round."""
     learner = tc.Turncoat(2, seed=1)
     state = learner.view()
-    fell, rose = np.zeros(recipe.N_MIRRORS), np.zeros(recipe.N_MIRRORS)
+    fell, rose = np.zeros(constants.N_MIRRORS), np.zeros(constants.N_MIRRORS)
     for t in range(400):
         before = state.weights[1] + state.offset
         tell_many(learner, [(t % 2, 1e-12, 1.0)])
@@ -95,15 +95,15 @@ def test_weights_are_rescaled_before_they_vanish_or_overflow() -> None:
         before = state.weights[1] + state.offset
         tell_many(learner, [(t % 2, 1e-12, 0.0)])
         rose += state.weights[1] + state.offset < 1e-100 * before
-    assert (fell[: recipe.N_CLIPPED] > 0).all()
-    assert (rose[recipe.N_CLIPPED :] > 0).all()
+    assert (fell[: constants.N_CLIPPED] > 0).all()
+    assert (rose[constants.N_CLIPPED :] > 0).all()
     check(learner)
 
 
 def test_followers_are_rescaled_before_they_overflow() -> None:
     learner, plain = tc.Turncoat(2, seed=1), tc.Turncoat(2, seed=1)
-    windows = [w for w in recipe.WINDOWS if w < math.inf]
-    shortest = recipe.WINDOWS.index(min(windows))
+    windows = [w for w in constants.WINDOWS if w < math.inf]
+    shortest = constants.WINDOWS.index(min(windows))
     n = int(math.log(LARGEST_TOTAL) / -math.log(1 - 1 / min(windows)))
     rounds = [(t % 2, 0.5, (t // 2) % 2) for t in range(n + 100)]
     tell_many(learner, rounds[: n - 100])
@@ -151,7 +151,7 @@ DAMAGE = [
     ("at", (0, 0, 0, 1), 1e6),
     ("split_sums", (0, 0, 1, 1), 1e6),
     ("n_restarts", 0, 1e6),
-    ("recalled", (0, 0), recipe.RECALLED + 1.0),
+    ("recalled", (0, 0), constants.RECALLED + 1.0),
     ("recalled_sums", (0, 0), 1.0),
     ("fading", (0, 0), 0.5),
     ("fading", (0, 0), 1e200),
@@ -196,14 +196,14 @@ def lead_with_others(state: Any) -> None:
 
 def weigh_next_to_nothing(state: Any) -> None:
     """Halves of the smallest numbers there are: probabilities were nan."""
-    state.weights[:, recipe.N_CLIPPED :] = 0.0
-    state.offset[recipe.N_CLIPPED :] = 1e-310
+    state.weights[:, constants.N_CLIPPED :] = 0.0
+    state.offset[constants.N_CLIPPED :] = 1e-310
 
 
 def weigh_next_to_infinity(state: Any) -> None:
     state.weights[state.P : state.P + 3] = 1e307
     rebuild(state.weights)
-    state.offset[recipe.N_CLIPPED :] = 1.7e308
+    state.offset[constants.N_CLIPPED :] = 1.7e308
 
 
 def lift_the_floors(state: Any) -> None:
@@ -222,7 +222,7 @@ def test_damage_that_agrees_with_itself_is_not_restored(harm: Callable[[Any], No
     tell_many(learner, [(t % 3, 0.5, (t % 5) / 4) for t in range(60)])
     if harm is lift_the_floors:
         state.clock[0], state.guess[0] = 2**23, 2.0**23
-        getattr(recipe.set_rates, "py_func", recipe.set_rates)(state)
+        getattr(constants.set_rates, "py_func", constants.set_rates)(state)
     tc.restore(learner.state())
     harm(state)
     with pytest.raises(StateError, match="damaged"):

@@ -22,7 +22,7 @@ from scipy.stats import beta, chi2, gamma, ncx2, norm
 
 from turncoat._jit import jit
 from turncoat.learners import DiscountedThompson, ThompsonSampling
-from turncoat.learners.beta import log_gamma, log_odds, normal
+from turncoat.learners.parts.beta import log_gamma, log_odds, normal
 from turncoat.rng import seed_words
 from turncoat.types import Ints, Vector, Words
 

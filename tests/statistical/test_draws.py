@@ -16,7 +16,7 @@ from scipy.stats import chi2
 
 from tests.contract.makers import MASTERS, Maker, each, every_learner, tell_row
 from turncoat.learners import Learner
-from turncoat.learners.master import Master
+from turncoat.learners.base.master import Master
 from turncoat.types import Ints, Vector
 
 N = 40_000

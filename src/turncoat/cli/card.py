@@ -67,7 +67,7 @@ def _options(learner: type[Learner]) -> Iterator[str]:
 
 def page_of(learner: type[Learner]) -> str:
     """The page about a learner, named after its file, or after the folder of its files."""
-    return f"docs/learners/{learner.__module__.split('.')[2].replace('_', '-')}.md"
+    return f"docs/learners/{learner.__module__.removesuffix('.learner').rpartition('.')[2].replace('_', '-')}.md"
 
 
 def _of_scenario(name: str) -> Iterator[tuple[str, str]]:

@@ -21,8 +21,8 @@ from turncoat._jit import borrow, jit_game
 from turncoat._rules import loss_of
 from turncoat.environments import Environment
 from turncoat.errors import OptionError
-from turncoat.learners.bases import expected_loss
-from turncoat.learners.master import Master
+from turncoat.learners.base.master import Master
+from turncoat.learners.base.omd_bases import expected_loss
 from turncoat.play import Notes, bad_loss, blank_notes, run
 from turncoat.racing.cell import Cell
 from turncoat.racing.checkpoints import blocks

@@ -17,7 +17,7 @@ import numpy as np
 from turncoat.bounds import Bound, theorem_1, theorem_2
 from turncoat.environments import Environment
 from turncoat.learners import AdaptiveMasterBase, MasterBase
-from turncoat.learners.master import Master
+from turncoat.learners.base.master import Master
 from turncoat.racing.cell import Cell
 from turncoat.racing.reference import Ground
 

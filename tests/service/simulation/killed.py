@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import turncoat.learners.learner as learners
+import turncoat.learners.base.learner as learners
 from tests.service.experiments.lab import TABLES, compile_kernels
 from tests.service.simulation.script import SCRIPT
 from tests.service.simulation.world import World

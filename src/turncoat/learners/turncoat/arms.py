@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from turncoat._jit import borrow, jit, jit_inside
-from turncoat.learners.flat import HEAD
-from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown, crown_all, lead, refresh, untried
-from turncoat.learners.turncoat.mirrors import rebuild, rescale
-from turncoat.learners.turncoat.recipe import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.base.buffer import HEAD
+from turncoat.learners.turncoat.constants import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED, crown, crown_all, lead, refresh, untried
+from turncoat.learners.turncoat.mirror_bases import rebuild, rescale
 from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
 from turncoat.types import Vector
 

@@ -1,6 +1,6 @@
 """Turncoat explains itself: whom it trusts and why, the arm it believes best, the switches it believes happened.
 
-All of it is read off the state, and costs nothing until it is asked for. How beliefs are formed: diary.py.
+All of it is read off the state, and costs nothing until it is asked for. How beliefs are formed: history.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turncoat.learners.turncoat.recipe import (
+from turncoat.learners.turncoat.constants import (
     N_CLIPPED,
     N_DETECTORS,
     N_FOLLOWERS,
@@ -20,8 +20,8 @@ from turncoat.learners.turncoat.recipe import (
     NAMES,
     WINDOWS,
 )
+from turncoat.learners.turncoat.explanation_text import page_of
 from turncoat.learners.turncoat.state import BELIEFS, TurncoatState
-from turncoat.learners.turncoat.wording import page_of
 from turncoat.types import Label, Matrix
 
 if TYPE_CHECKING:

@@ -1,20 +1,20 @@
 """Turncoat, the learner: no horizon, no number of switches, nothing to tune.
 
-Setting: losses in [0, 1], anything; T and S unknown. Rule: H bases of different faiths (recipe.py) all learn from every
-round, and a master trusts each as much as it has earned.
+Setting: losses in [0, 1], anything; T and S unknown. Rule: H bases of different faiths (constants.py) all learn from
+every round, and a master trusts each as much as it has earned.
     draw base h with probability p(h), and its arm: q(k) = sum_h p(h) P_h(k) is served                  (1)
     d(h) = P_h(a) (loss - b(a))/q(a) + sum over k of P_h(k) b(k),  b(k) = min(b, q(k)/eta)              (2)
     p <- an entropy step with eta d(h), exactly, onto p(h) ≥ floor(h)                                   (3)
 b, the baseline, is a mean of past losses (shared_master.py); of more than 16 arms only those have b(k) > 0 that a
 detector or follower proposes. All of it is known before the draw, so (2) is unbiased for the loss of base h, and
 eta d(h) ≥ -1.
-    recipe.py, state.py          which bases, their constants and rates; what is remembered
-    rule.py                      (1) to (3)
-    mirrors.py, leaders.py       clipped and signed mirror descent; detectors and followers
-    among.py, arms.py, scale.py  only some arms; arms that come and go; an unknown range of losses
-    changing.py                  arms that come and go, or are away, as users ask for them
-    diary.py                     what is written down for explain.py and wording.py
-    certificate.py, damage.py    the guarantee after the fact; what no state can hold
+    constants.py, state.py                       which bases, their constants and rates; what is remembered
+    rule.py                                      (1) to (3)
+    mirror_bases.py, index_bases.py              clipped and signed mirror descent; detectors and followers
+    restricted_arms.py, arms.py, loss_range.py   only some arms; arms that come and go; an unknown range of losses
+    changing_arms.py                             arms that come and go, or are away, as users ask for them
+    observers/history.py                         what is written down for explain.py and explanation_text.py
+    observers/certificate.py, state_checks.py    the guarantee after the fact; what no state can hold
 
 Guarantee: docs/guarantee.md. Cost per round: O(H log K), and O(K) when a detector starts again. Memory: O(H K).
 Departures: there is no paper to depart from. Clipped bases are ClippedOMD's, the detectors' test and index are those of
@@ -31,19 +31,19 @@ import numpy as np
 
 from turncoat._rules import register_learner
 from turncoat.errors import OptionError
-from turncoat.learners.learner import Facts
-from turncoat.learners.shared_master import FIRST
-from turncoat.learners.turncoat.certificate import Certificate, certify, parse_switches
-from turncoat.learners.turncoat.changing import ChangingLearner
-from turncoat.learners.turncoat.damage import damage
+from turncoat.learners.base.learner import Facts
+from turncoat.learners.base.shared_master import FIRST
+from turncoat.learners.turncoat.changing_arms import ChangingLearner
+from turncoat.learners.turncoat.constants import FIRST_GUESS, PRIOR, set_rates_plainly
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
-from turncoat.learners.turncoat.leaders import ABSENT, UNTRIED, crown_all
-from turncoat.learners.turncoat.mirrors import rebuild
-from turncoat.learners.turncoat.recipe import FIRST_GUESS, PRIOR, set_rates_plainly
+from turncoat.learners.turncoat.explanation_text import few_lines
+from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED, crown_all
+from turncoat.learners.turncoat.loss_range import LossRange
+from turncoat.learners.turncoat.mirror_bases import rebuild
+from turncoat.learners.turncoat.observers.certificate import Certificate, certify, parse_switches
 from turncoat.learners.turncoat.rule import ask, probability, tell
-from turncoat.learners.turncoat.scale import LossRange
 from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
-from turncoat.learners.turncoat.wording import few_lines
+from turncoat.learners.turncoat.state_checks import damage
 from turncoat.types import Label, Matrix, Seed, Vector
 
 register_learner(TurncoatState, view=view, ask=ask, tell=tell, probability=probability)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from turncoat._jit import jit, jit_inside
-from turncoat.learners.draw import SMALLEST_SERVED
-from turncoat.learners.estimate import LARGEST, importance_weighted
-from turncoat.learners.shared_master import baseline, see
-from turncoat.learners.turncoat.diary import believe, believed, write
-from turncoat.learners.turncoat.leaders import learn
-from turncoat.learners.turncoat.mirrors import chance_in_mirrors, charge_mirrors, chosen_by_mirrors, draw
-from turncoat.learners.turncoat.recipe import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.base.shared_master import baseline, see
+from turncoat.learners.parts.importance_weights import LARGEST, importance_weighted
+from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
+from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.turncoat.index_bases import learn
+from turncoat.learners.turncoat.mirror_bases import chance_in_mirrors, charge_mirrors, chosen_by_mirrors, draw
+from turncoat.learners.turncoat.observers.history import believe, believed, write
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import step_dense_floors
 from turncoat.rng import uniform

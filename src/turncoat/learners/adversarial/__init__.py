@@ -1,0 +1,1 @@
+"""Learners for adversarial losses, one file each."""

@@ -1,0 +1,1 @@
+"""What learners share: their base classes, and what those are built from."""

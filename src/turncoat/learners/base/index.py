@@ -1,0 +1,123 @@
+"""Playing the largest index: what the UCB rules share.
+
+Each arm has an index, an optimistic guess of its mean reward r = 1 - loss, and the arm with the largest index is
+played. With n samples of mean m and a confidence c, which grows like a logarithm of the time, the index is
+
+    m + sqrt(c / n)                                                                     (1)  "ucb"
+    the largest q with n kl(m, q) ≤ c                                                   (2)  "kl"
+
+An arm without samples has the index +inf. **Ties are broken at random**, each of the m arms on top with the same
+chance, so the propensity of a decision is 1/m, and nearly always 1. Random ties make the order in which arms are listed
+mean nothing; and they keep a batch of asks that are not told yet from all being the same untried arm. Once no two arms
+tie, every ask until the next tell plays the same arm: the rule acts on what it has been told, and an ask tells nothing.
+
+An ask evaluates the indices; a tell changes the samples. Both the loop and `probabilities` compute an index by the same
+compiled function, so what they call a tie is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from turncoat._jit import jit, jit_rule
+from turncoat.learners.base.learner import Learner
+from turncoat.learners.inputs import parse_positive
+from turncoat.learners.parts.kl import is_below, upper
+from turncoat.rng import uniform
+from turncoat.types import Vector
+
+Index: TypeAlias = Literal["ucb", "kl"]
+INDICES = ("ucb", "kl")
+MOST_EXPLORATION = 1000.0
+
+
+def parse_exploration(exploration: float | None, index: Index) -> float:
+    """xi of a rule whose confidence is xi times a logarithm: 0.6 where theory is for (1), which wants more than 1/2."""
+    if exploration is None:
+        return 0.6 if index == "ucb" else 1.0
+    return parse_positive("exploration", exploration, MOST_EXPLORATION)
+
+
+class Rule(NamedTuple):
+    """What follows from a confidence and an index: kernels over a learner's state."""
+
+    ask: Callable[..., tuple[int, float]]
+    probabilities: Callable[..., None]
+    indices: Callable[..., None]
+
+
+@jit
+def ucb_index(n: float, total: float, confidence: float) -> float:
+    """(1), from n samples of this total."""
+    if n <= 0.0:
+        return math.inf
+    return total / n + math.sqrt(confidence / n)
+
+
+@jit
+def kl_index(n: float, total: float, confidence: float, least: float) -> float:
+    """(2), from n samples of this total; where it is below `least`, a number below `least`."""
+    if n <= 0.0:
+        return math.inf
+    mean, level = min(total / n, 1.0), confidence / n
+    return mean if is_below(mean, level, least) else upper(mean, level)
+
+
+def largest(confidence: Callable[[Any], Any], index: Callable[[Any, Any, int, float], float]) -> Rule:
+    """The rule that plays the arm with the largest index.
+
+    `confidence(state)`, a number or several, is computed once a round. `index(state, confidence, arm, least)` may be
+    any number below `least` where the index is below it: it cannot win.
+    """
+
+    @jit_rule
+    def ask(state: Any) -> tuple[int, float]:
+        c = confidence(state)
+        best, arm, n_best = -math.inf, 0, 0
+        for a in range(state.K):
+            value = index(state, c, a, best)
+            if value > best:
+                best, arm, n_best = value, a, 1
+            elif value == best:
+                n_best += 1
+                if uniform(state.rng) * n_best < 1.0:
+                    arm = a
+        return arm, 1.0 / n_best
+
+    @jit_rule
+    def indices(state: Any, out: Vector) -> None:
+        c = confidence(state)
+        for a in range(state.K):
+            out[a] = index(state, c, a, -math.inf)
+
+    @jit_rule
+    def probabilities(state: Any, out: Vector) -> None:
+        c = confidence(state)
+        best, n_best = -math.inf, 0
+        for a in range(state.K):
+            out[a] = index(state, c, a, best)
+            best = max(best, out[a])
+        for a in range(state.K):
+            n_best += out[a] == best
+        for a in range(state.K):
+            out[a] = 1.0 / n_best if out[a] == best else 0.0
+
+    return Rule(ask, probabilities, indices)
+
+
+class IndexLearner(Learner):
+    """A learner that plays the arm with the largest index. Made by its subclasses only."""
+
+    rule: ClassVar[Rule]
+    uses_propensity = False
+
+    @property
+    def indices(self) -> Vector:
+        """The index of every arm, in rewards: what the next ask compares. An untried arm's is infinite."""
+        shown = np.empty(self.n_arms)
+        self.rule.indices(self.view(), shown)
+        return shown

@@ -1,0 +1,1 @@
+"""Learners that are told the losses of all arms, one file each."""

@@ -1,0 +1,1 @@
+"""Learners that choose among learners, one file each."""

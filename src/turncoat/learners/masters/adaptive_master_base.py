@@ -1,0 +1,199 @@
+"""AdaptiveMasterBase: Algorithm 2 of Kim & Yun. A log-barrier master whose rates grow where variance does.
+
+Setting: adversarial losses in [0, 1]; needs T; S is unknown, and every S is competed with at once. Oblivious.
+
+Rule (Algorithm 2): draw and estimate as in Algorithm 1 (master_base.py), then
+    p   <- argmin over {q ≥ alpha} of  <q, l'> + D_G(q, p),  G(p) = -sum_h ln p(h) / eta(h)     (1)
+    p_h <- argmin over {q ≥ beta}  of  <q, l''> + KL(q || p_h) / xi(h)                          (2)
+    where 1/p(h) > rho(h):  rho(h) <- 2/p(h),  eta(h) <- gamma eta(h)                           (3)
+    xi(h) = sqrt(h / (K T rho(h)))                                                              (4)
+The base step (2) uses the xi that stood before (3).
+
+    paper's symbol      name here
+    H-set, H            candidates, H
+    p_t, p_{t,h}        p (probabilities of bases), bases
+    alpha, beta         alpha, beta
+    eta_t(h), xi_t(h)   eta, xi
+    rho_t(h), gamma     rho, gamma
+
+Guarantee: theorem 2, expected regret of order min(sqrt(S K T rho), S sqrt(K T)) up to logarithms; `tc.theorem_2`
+evaluates it. The paper's first rate, eta = sqrt(H/T) (rate="paper", the default, and the better one in practice), gives
+S K sqrt(T) in the worst case; rate="theorem", sqrt(H/(KT)), is what the stated order needs (docs/mathematics.md).
+Departures from the paper: H counts the candidates; T = 1 counts as 2; the regularizer is the log-barrier of the
+paper's text (one of its proofs writes an entropy). feedback and projection as in Algorithm 1.
+Cost per round: O(H) for a few Newton steps, and O(log K) own or O(H log K) shared; memory O(H K).
+Reference: J. Kim, S.-Y. Yun, "Adversarial bandits against arbitrary strategies", TMLR 2025; the master is that of A.
+Agarwal, H. Luo, B. Neyshabur, R. E. Schapire, "Corralling a band of bandit algorithms", COLT 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from turncoat import paper
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
+from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base.learner import Facts
+from turncoat.learners.base.master import (
+    Choice,
+    Feedback,
+    Master,
+    Projection,
+    choose,
+    learn_own,
+    learn_shared,
+    marginal,
+    soften,
+)
+from turncoat.learners.base.omd_bases import Bases, view_bases
+from turncoat.learners.inputs import parse_word
+from turncoat.learners.parts.importance_weights import importance_weighted
+from turncoat.mirror.log_barrier import step_dense, step_one_hot
+from turncoat.types import Ints, Label, Seed, Vector, Words
+
+RATES = ("paper", "theorem")
+N_NUMBERS = 7
+
+
+class AdaptiveMasterBaseState(NamedTuple):
+    """As in Algorithm 1, with rho, and `first`: xi(h) sqrt(rho(h)), which never changes."""
+
+    rng: Words
+    clock: Ints
+    shared: bool
+    alpha: float
+    gamma: float
+    eta: Vector
+    xi: Vector
+    inner: Vector
+    p: Vector
+    charges: Vector
+    rho: Vector
+    first: Vector
+    bases: Bases
+
+
+@jit_rule
+def view(buffer: Vector) -> AdaptiveMasterBaseState:
+    """Name the parts of the buffer."""
+    K, H = int(buffer[HEAD]), int(buffer[HEAD + 1])
+    mixing = buffer[HEAD + 3] == 1.0
+    vectors = buffer[HEAD + N_NUMBERS :]
+    return AdaptiveMasterBaseState(
+        rng_of(buffer),
+        clock_of(buffer),
+        buffer[HEAD + 2] == 1.0,
+        buffer[HEAD + 4],
+        buffer[HEAD + 6],
+        vectors[:H],
+        vectors[H : 2 * H],
+        vectors[2 * H : 3 * H],
+        vectors[3 * H : 4 * H] if mixing else vectors[2 * H : 3 * H],
+        vectors[4 * H : 5 * H],
+        vectors[5 * H : 6 * H],
+        vectors[6 * H : 7 * H],
+        view_bases(vectors[7 * H :], H, K, buffer[HEAD + 5], mixing),
+    )
+
+
+@jit_rule
+def ask(state: AdaptiveMasterBaseState) -> Choice:
+    """Draw a base, then an arm."""
+    return choose(state)
+
+
+@jit_rule
+def tell(state: AdaptiveMasterBaseState, choice: Choice, loss: float) -> None:
+    """Learn the loss of an earlier choice."""
+    state.clock[0] += 1
+    if loss <= 0.0 or state.bases.K == 1:
+        return  # every estimate is 0, or there is nothing to learn: no distribution moves
+    arm, h, p_h, p_arm, q = choice
+    floor = 0.0 if state.bases.mixing else state.alpha
+    if state.shared:
+        learn_shared(state, arm, importance_weighted(loss, q))  # (2)
+        step_dense(state.inner, state.charges, state.eta, floor)  # (1)
+    else:
+        estimate = importance_weighted(loss, p_h)
+        learn_own(state, h, arm, importance_weighted(estimate, p_arm))  # (2)
+        step_one_hot(state.inner, h, estimate, state.eta, floor)  # (1)
+    if state.bases.mixing:
+        soften(state)
+    if state.shared:
+        for i in range(state.p.size):
+            adapt(state, i)
+    else:
+        adapt(state, h)  # all others rose
+
+
+@jit_rule
+def adapt(state: AdaptiveMasterBaseState, h: int) -> None:
+    """Raise the threshold and the rate of base h if its variance outgrew the threshold."""
+    if state.p[h] * state.rho[h] < 1.0:  # (3)
+        state.rho[h] = 2.0 / state.p[h]
+        state.eta[h] *= state.gamma
+        state.xi[h] = state.first[h] / math.sqrt(state.rho[h])  # (4)
+
+
+register_learner(AdaptiveMasterBaseState, view=view, ask=ask, tell=tell, probability=marginal)
+
+
+class AdaptiveMasterBase(Master):
+    """Algorithm 2 of Kim & Yun: follows a best arm that changes an unknown number of times, with adaptive rates.
+
+    `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
+    lowest and highest loss that can be told. `feedback`: "own" (the paper: only the base that decided learns) or
+    "shared" (every base learns from every round: less regret, more time). `projection`: "exact", or "mixing" (the
+    paper's remark; no guarantee). `rate`: the master's first rate, the "paper"'s, or the smaller one its "theorem"
+    needs. The rule and its guarantee: help("turncoat.learners.masters.adaptive_master_base").
+    """
+
+    name = "adaptive-master-base"
+    facts = Facts(
+        "needed",
+        "unknown",
+        "SK√T, or S√(KT)",
+        "H + log K",
+        setting="adversarial",
+        when='to compare with the paper: its better algorithm; with less regret as feedback="shared"',
+        when_not="in practice: turncoat needs no T; S is known about right: clipped-omd",
+    )
+    options = ("feedback", "projection", "rate")
+    state_type = AdaptiveMasterBaseState
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        horizon: int | None = None,
+        *,
+        seed: Seed = None,
+        loss_range: Sequence[float] = (0.0, 1.0),
+        feedback: Feedback = "own",
+        projection: Projection = "exact",
+        rate: paper.Rate = "paper",
+    ) -> None:
+        parse_word("rate", rate, RATES)
+        self._rate = rate
+        super().__init__(arms, horizon, seed, loss_range, feedback, projection)
+        K, T = self.n_arms, int(self.horizon or 1)
+        numbers = [paper.floor_2(T), paper.base_floor(T, K), paper.growth_2(T)]
+        state: Any = self._start_master(numbers, n_vectors=7)
+        state.eta[:] = paper.master_rate_2(T, K, rate)
+        state.rho[:] = paper.first_rho_2(T)
+        state.first[:] = [paper.base_rate_2(h, T, K, 1.0) for h in self._candidates]
+        state.xi[:] = state.first / np.sqrt(state.rho)
+
+    @property
+    def rate(self) -> paper.Rate:
+        """Which first learning rate the master took: the "paper"'s, or its "theorem"'s."""
+        return self._rate
+
+    @property
+    def rho(self) -> Vector:
+        """The variance threshold of each base (H,)."""
+        return np.array(self.view().rho)

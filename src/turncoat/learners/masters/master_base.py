@@ -1,0 +1,191 @@
+"""MasterBase: Algorithm 1 of Kim & Yun. A master over bases, each tuned to a candidate number of switches.
+
+Setting: adversarial losses in [0, 1]; needs T; S is unknown, and every S is competed with at once. Oblivious.
+
+Rule (Algorithm 1), for candidates h in H = {T^(i/n)}, n = ceil(ln T):
+    draw h_t ~ p, a_t ~ p_{h_t}; see the loss
+    l'(h_t) = loss / p(h_t),   l''(a_t) = l'(h_t) / p_{h_t}(a_t),   0 elsewhere         (1)
+    p   <- argmin over {q ≥ alpha} of  <q, l'> + KL(q || p) / eta                       (2)
+    p_h <- argmin over {q ≥ beta}  of  <q, l''> + KL(q || p_h) / xi(h)                  (3)
+With feedback="shared" every base learns from every round through the mixture q(a) = sum_h p(h) p_h(a):
+    l''(a_t) = loss / q(a_t) for every base,   l'(h) = p_h(a_t) loss / q(a_t)           (1')
+Both estimates stay unbiased and the theorem holds with the same constants (docs/mathematics.md).
+
+    paper's symbol      name here
+    H-set, H            candidates, H
+    p_t, p_{t,h}        p (probabilities of bases), bases
+    alpha, beta         alpha, beta
+    eta, xi(h)          eta, xi
+
+Guarantee: theorem 1, expected regret of order S^(1/2) K^(1/3) T^(2/3) up to logarithms; `tc.theorem_1` evaluates it.
+Departures from the paper: H counts the candidates (the paper writes log T); where alpha exceeds 1/H no distribution
+can respect it, and 1/(2H) is used with a warning; T = 1 counts as 2. projection="mixing" is the paper's remark on
+implementation: no floor inside, uniform mixing outside; the theorem does not cover it.
+Cost per round: O(H + log K) own, O(H log K) shared; memory O(H K).
+Reference: J. Kim, S.-Y. Yun, "Adversarial bandits against arbitrary strategies", TMLR 2025.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from turncoat import paper
+from turncoat._jit import jit_rule
+from turncoat._rules import register_learner
+from turncoat.errors import TuningWarning
+from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base.learner import Facts
+from turncoat.learners.base.master import (
+    Choice,
+    Feedback,
+    Master,
+    Projection,
+    choose,
+    learn_own,
+    learn_shared,
+    marginal,
+    soften,
+)
+from turncoat.learners.base.omd_bases import Bases, view_bases
+from turncoat.learners.parts.importance_weights import importance_weighted
+from turncoat.mirror.entropy import step_dense, step_one_hot
+from turncoat.mirror.softmax import add, softmax
+from turncoat.types import Ints, Label, Seed, Vector, Words
+
+N_NUMBERS = 6
+
+
+class MasterBaseState(NamedTuple):
+    """`inner` is what the master's step acts on and `p` what is served: one and the same array unless mixing.
+
+    `scores` are the master's under mixing: H sums, then their H remainders.
+    """
+
+    rng: Words
+    clock: Ints
+    shared: bool
+    alpha: float
+    eta: Vector
+    xi: Vector
+    inner: Vector
+    p: Vector
+    charges: Vector
+    scores: Vector
+    bases: Bases
+
+
+@jit_rule
+def view(buffer: Vector) -> MasterBaseState:
+    """Name the parts of the buffer."""
+    K, H = int(buffer[HEAD]), int(buffer[HEAD + 1])
+    mixing = buffer[HEAD + 3] == 1.0
+    vectors = buffer[HEAD + N_NUMBERS :]
+    return MasterBaseState(
+        rng_of(buffer),
+        clock_of(buffer),
+        buffer[HEAD + 2] == 1.0,
+        buffer[HEAD + 4],
+        vectors[:H],
+        vectors[H : 2 * H],
+        vectors[2 * H : 3 * H],
+        vectors[3 * H : 4 * H] if mixing else vectors[2 * H : 3 * H],
+        vectors[4 * H : 5 * H],
+        vectors[5 * H : 7 * H],
+        view_bases(vectors[7 * H :], H, K, buffer[HEAD + 5], mixing),
+    )
+
+
+@jit_rule
+def ask(state: MasterBaseState) -> Choice:
+    """Draw a base, then an arm."""
+    return choose(state)
+
+
+@jit_rule
+def tell(state: MasterBaseState, choice: Choice, loss: float) -> None:
+    """Learn the loss of an earlier choice."""
+    state.clock[0] += 1
+    if loss <= 0.0 or state.bases.K == 1:
+        return  # every estimate is 0, or there is nothing to learn: no distribution moves
+    arm, h, p_h, p_arm, q = choice
+    if state.shared:
+        learn_shared(state, arm, importance_weighted(loss, q))  # (1'), (3)
+        for i in range(state.p.size):
+            state.charges[i] *= state.eta[i]
+        step_master_dense(state)
+    else:
+        estimate = importance_weighted(loss, p_h)  # (1)
+        learn_own(state, h, arm, importance_weighted(estimate, p_arm))  # (3)
+        step_master_one_hot(state, h, state.eta[h] * estimate)
+
+
+@jit_rule
+def step_master_one_hot(state: MasterBaseState, h: int, x: float) -> None:
+    """(2), when only base h is charged."""
+    if state.bases.mixing:
+        add(state.scores, state.p.size, h, x)
+        softmax(state.scores, state.inner)
+        soften(state)
+    else:
+        step_one_hot(state.inner, h, x, state.alpha)
+
+
+@jit_rule
+def step_master_dense(state: MasterBaseState) -> None:
+    """(2), when every base is charged."""
+    if state.bases.mixing:
+        least = state.charges.min()  # what all are charged alike moves nothing
+        for i in range(state.p.size):
+            add(state.scores, state.p.size, i, state.charges[i] - least)
+        softmax(state.scores, state.inner)
+        soften(state)
+    else:
+        step_dense(state.inner, state.charges, state.alpha)
+
+
+register_learner(MasterBaseState, view=view, ask=ask, tell=tell, probability=marginal)
+
+
+class MasterBase(Master):
+    """Algorithm 1 of Kim & Yun: follows a best arm that changes an unknown number of times.
+
+    `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
+    lowest and highest loss that can be told. `feedback`: "own" (the paper: only the base that decided learns) or
+    "shared" (every base learns from every round: less regret, more time). `projection`: "exact", or "mixing" (the
+    paper's remark; no guarantee). The rule and its guarantee: help("turncoat.learners.masters.master_base").
+    """
+
+    name = "master-base"
+    facts = Facts(
+        "needed",
+        "unknown",
+        "√S · K^⅓ · T^⅔",
+        "H + log K",
+        setting="adversarial",
+        when="to compare with the paper: the better bound for S above (T/K)^⅓",
+        when_not="in practice: turncoat; of the two, adaptive-master-base had 2 to 14 % less regret",
+    )
+    options = ("feedback", "projection")
+    state_type = MasterBaseState
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        horizon: int | None = None,
+        *,
+        seed: Seed = None,
+        loss_range: Sequence[float] = (0.0, 1.0),
+        feedback: Feedback = "own",
+        projection: Projection = "exact",
+    ) -> None:
+        super().__init__(arms, horizon, seed, loss_range, feedback, projection)
+        K, T = self.n_arms, int(self.horizon or 1)
+        alpha, capped = paper.floor_1(T, K)
+        if capped:
+            text = f"alpha of Algorithm 1 exceeds 1/H at horizon {T} with {K} arms; using 1/(2H) = {alpha:.4g} instead"
+            warnings.warn(text, TuningWarning, stacklevel=2)
+        state: Any = self._start_master([alpha, paper.base_floor(T, K)], n_vectors=7)
+        state.eta[:] = paper.master_rate_1(T)
+        state.xi[:] = [paper.base_rate_1(h, T, K) for h in self._candidates]

@@ -1,0 +1,1 @@
+"""Learners for losses that are random around means, which stay or change; one file each."""

@@ -1,0 +1,192 @@
+"""The bases of Turncoat that propose a single arm, the one of the largest index: detectors and followers.
+
+An index is an optimistic guess of an arm's mean reward, r = 1 - loss. It is computed anew for the arm just told and for
+one other, in turn: so a round costs O(log K), and an index is at most K rounds old. Trees of the largest index, stacked
+like those of the mirrors, find the leader.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from turncoat._jit import jit, jit_inside
+from turncoat.learners.parts.glr import LOWER, UPPER, evidence, extend, kl
+from turncoat.learners.parts.kl import upper
+from turncoat.learners.turncoat.constants import (
+    ALARM,
+    DETECTOR_INDEX,
+    DOUBTED,
+    FOLLOWER_INDEX,
+    LEAST_PULLS,
+    N_DETECTORS,
+    N_FOLLOWERS,
+    N_LEADERS,
+    PSEUDO_SAMPLES,
+    RECALLED,
+    TEST_EVERY,
+    WINDOWS,
+)
+from turncoat.learners.turncoat.state import TurncoatState
+from turncoat.mirror.entropy import LARGEST_TOTAL
+from turncoat.rng import uniform_at
+from turncoat.types import Matrix, Vector
+
+UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more by lot
+ABSENT = -1.0  # below any index
+_LOT = np.uint64(2718281828)
+
+KEPT = tuple(1.0 - 1.0 / window for window in WINDOWS)  # of everything, each round
+
+
+@jit
+def untried(now: int, arm: int) -> float:
+    """The index of an arm that waits to be tried: in an order by lot, which no ask can change."""
+    return UNTRIED + uniform_at(_LOT, now, arm)
+
+
+@jit
+def crown(tree: Matrix, node: int) -> None:
+    """The largest index below a node and below all above it."""
+    while node >= 1:
+        for i in range(N_LEADERS):
+            tree[node, i] = max(tree[2 * node, i], tree[2 * node + 1, i])
+        node >>= 1
+
+
+@jit
+def crown_all(tree: Matrix) -> None:
+    """The largest index below every node, from the leaves."""
+    for node in range(tree.shape[0] // 2 - 1, 0, -1):
+        for i in range(N_LEADERS):
+            tree[node, i] = max(tree[2 * node, i], tree[2 * node + 1, i])
+
+
+@jit
+def find_leader(tree: Matrix, i: int) -> int:
+    """The arm whose index is the largest under base i; of equals the first."""
+    P, node = tree.shape[0] // 2, 1
+    while node < P:
+        node *= 2
+        if tree[node + 1, i] > tree[node, i]:
+            node += 1
+    return int(node - P)
+
+
+@jit_inside
+def learn(state: TurncoatState, arm: int, loss: float) -> None:
+    """One more sample of an arm: every detector and follower adds it, and looks for its leader."""
+    reward = 1.0 - loss
+    for i in range(N_DETECTORS):
+        detect(state, i, arm, reward)
+    for i in range(N_FOLLOWERS):
+        follow(state, i, arm, reward)
+    in_turn = int(state.living[int(state.clock[0]) % int(state.n_living[0])])
+    for k in (arm, in_turn):
+        refresh(state, k)
+    lead(state)
+
+
+@jit_inside
+def lead(state: TurncoatState) -> None:
+    """Look up every base's leader."""
+    for i in range(N_LEADERS):
+        state.leaders[i] = find_leader(state.crowns, i)
+
+
+@jit_inside
+def refresh(state: TurncoatState, arm: int) -> None:
+    """Compute the indices of an arm."""
+    leaf = state.P + arm
+    for i in range(N_DETECTORS):
+        n = state.counts[i, arm] + state.recalled[i, arm]
+        if n > 0.0:
+            level = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - state.starts[i, arm], 2.0)) / n
+            state.crowns[leaf, i] = upper(min((state.sums[i, arm] + state.recalled_sums[i, arm]) / n, 1.0), level)
+    for i in range(N_FOLLOWERS):
+        w, n_all, rewards = state.fading[i, 0], state.fading[i, 1], state.fading[i, 2]
+        n = state.samples[i, arm] / w + PSEUDO_SAMPLES
+        total = state.rewards[i, arm] / w + PSEUDO_SAMPLES * (rewards / n_all)
+        bonus = math.sqrt(FOLLOWER_INDEX[i] * math.log(max(n_all / w, 1.0)) / n)
+        state.crowns[leaf, N_DETECTORS + i] = total / n + bonus
+    crown(state.crowns, leaf >> 1)
+
+
+@jit_inside
+def follow(state: TurncoatState, i: int, arm: int, reward: float) -> None:
+    """Fade, then add a sample. Numbers are stored too large by a growing factor, so that fading is one product."""
+    w = state.fading[i, 0] / KEPT[i]
+    if w > LARGEST_TOTAL:
+        for k in range(state.K):
+            state.samples[i, k] /= w
+            state.rewards[i, k] /= w
+        state.fading[i, 1] /= w
+        state.fading[i, 2] /= w
+        w = 1.0
+    state.fading[i, 0] = w
+    state.samples[i, arm] += w
+    state.rewards[i, arm] += w * reward
+    state.fading[i, 1] += w
+    state.fading[i, 2] += w * reward
+
+
+@jit_inside
+def detect(state: TurncoatState, i: int, arm: int, reward: float) -> None:
+    """Add a sample; now and then test whether the arm's mean has changed, and start again if it has."""
+    state.counts[i, arm] += 1.0
+    state.sums[i, arm] += reward
+    n, total = state.counts[i, arm], state.sums[i, arm]
+    testing = n >= LEAST_PULLS and n % TEST_EVERY == 0
+    threshold = math.log(ALARM * n) + 0.25 * math.log(state.guess[0]) if testing else 0.0
+    found = threshold
+    for side in range(2):
+        at, sums, size = state.at[i, arm, side], state.split_sums[i, arm, side], int(state.sizes[i, arm, side])
+        at[size], sums[size] = n, total
+        size = extend(at, sums, size, LOWER if side == 0 else UPPER)
+        state.sizes[i, arm, side] = size
+        if testing:
+            found = evidence(at, sums, size, found)
+    if found > threshold:
+        state.n_restarts[i] += 1.0
+        start_again(state, i, arm)
+
+
+@jit_inside
+def start_again(state: TurncoatState, i: int, arm: int) -> None:
+    """Detector i has seen the mean of an arm change: it forgets all, but for a vague idea of the other arms.
+
+    What changed one arm may have changed all: their means are moved as far, and some way towards the new one.
+    """
+    before, after = means_around(state.at[i, arm], state.split_sums[i, arm], state.sizes[i, arm])
+    for j in range(int(state.n_living[0])):
+        k = int(state.living[j])
+        n, total = state.counts[i, k] + state.recalled[i, k], state.sums[i, k] + state.recalled_sums[i, k]
+        state.recalled[i, k] = min(n, RECALLED) if k != arm else 0.0
+        mean = min(max(total / n + after - before, 0.0), 1.0) if n > 0.0 else 0.0
+        state.recalled_sums[i, k] = state.recalled[i, k] * (mean + DOUBTED * (after - mean))
+        state.counts[i, k] = state.sums[i, k] = 0.0
+        state.starts[i, k] = state.clock[0]
+        state.sizes[i, k, 0] = state.sizes[i, k, 1] = 1.0
+        state.crowns[state.P + k, i] = untried(state.clock[0], k)
+        if state.recalled[i, k] > 0.0:
+            level = DETECTOR_INDEX * math.log(2.0) / state.recalled[i, k]
+            state.crowns[state.P + k, i] = upper(state.recalled_sums[i, k] / state.recalled[i, k], level)
+    for node in range(state.P - 1, 0, -1):
+        state.crowns[node, i] = max(state.crowns[2 * node, i], state.crowns[2 * node + 1, i])
+
+
+@jit
+def means_around(at: Matrix, sums: Matrix, sizes: Vector) -> tuple[float, float]:
+    """The mean reward before and after the likeliest change, of the splits in two chains."""
+    most, before, after = 0.0, 0.0, 0.0
+    for side in range(2):
+        last = int(sizes[side]) - 1
+        n, total = at[side, last], sums[side, last]
+        for c in range(1, last):
+            s = at[side, c]
+            first, second = sums[side, c] / s, min(max((total - sums[side, c]) / (n - s), 0.0), 1.0)
+            found = s * kl(first, total / n) + (n - s) * kl(second, total / n)
+            if found > most:
+                most, before, after = found, first, second
+    return before, after

@@ -1,0 +1,135 @@
+"""The mirror-descent bases of Turncoat, all at once: stacked sum trees, so a round costs O(log K) for all of them.
+
+Base i has unnormalised weights, w(k) + offset, the offset being 0 for clipped ones, and P(k) is proportional to them.
+
+Clipped (rate xi, floor beta): an entropy step with the loss estimate l/q, projected onto {P ≥ beta}. Only the charged
+arm can end at the floor (docs/mathematics.md), so with unnormalised weights it is
+    w(a) <- max(w(a) exp(-xi l/q), beta/(1 - beta) · the other weights)                 (1)
+Signed (rate zeta, share 1/N): the estimate is of the loss minus the master's baseline b, so weights rise too. Its
+exponent is at most 1. Then every arm gives away its share, which all get in equal parts:
+    w(a) <- w(a) exp(min(1, -zeta (l - b)/q));  w(k) <- w(k) + share/(1 - share) W/K    (2)
+What all arms get alike is added to the offset, once. Where the charged arm falls below the offset, the offset is first
+folded into the weights.
+"""
+
+from __future__ import annotations
+
+import math
+
+from turncoat._jit import jit, jit_inside
+from turncoat.learners.turncoat.constants import N_CLIPPED, N_MIRRORS
+from turncoat.learners.turncoat.state import TurncoatState
+from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
+from turncoat.rng import uniform
+from turncoat.types import Matrix, Vector
+
+
+@jit
+def sum_up(tree: Matrix, node: int) -> None:
+    """The sums of a node and of all above it, from their children."""
+    while node >= 1:
+        for i in range(N_MIRRORS):
+            tree[node, i] = tree[2 * node, i] + tree[2 * node + 1, i]
+        node >>= 1
+
+
+@jit
+def rebuild(tree: Matrix) -> None:
+    """All sums, from the leaves."""
+    for node in range(tree.shape[0] // 2 - 1, 0, -1):
+        for i in range(N_MIRRORS):
+            tree[node, i] = tree[2 * node, i] + tree[2 * node + 1, i]
+
+
+@jit
+def others(tree: Matrix, leaf: int, out: Vector) -> None:
+    """The sum of all weights but one, added up from the siblings on the way to the root."""
+    for i in range(N_MIRRORS):
+        out[i] = 0.0
+    while leaf > 1:
+        for i in range(N_MIRRORS):
+            out[i] += tree[leaf ^ 1, i]
+        leaf >>= 1
+
+
+@jit
+def chance_in_mirrors(weights: Matrix, offset: Vector, n: float, leaf: int, more: float, out: Vector) -> None:
+    """P(arm) under each base, of n arms: `leaf` is the arm's row, `more` 1, or 0 for one that is retired."""
+    for i in range(N_MIRRORS):
+        out[i] = (weights[leaf, i] + more * offset[i]) / (weights[1, i] + n * offset[i])
+
+
+@jit
+def chosen_by_mirrors(p: Vector, weights: Matrix, offset: Vector, n: float, leaf: int, more: float) -> float:
+    """The part of an arm's probability that is theirs."""
+    q = 0.0
+    for i in range(N_MIRRORS):
+        q += p[i] * (weights[leaf, i] + more * offset[i]) / (weights[1, i] + n * offset[i])
+    return q
+
+
+@jit_inside
+def draw(state: TurncoatState, i: int) -> int:
+    """An arm, drawn from base i."""
+    weights, offset, n = state.weights, state.offset[i], int(state.n_living[0])
+    total = weights[1, i]
+    height = uniform(state.rng) * (total + n * offset)
+    if height >= total and offset > 0.0:
+        return int(state.living[min(int((height - total) / offset), n - 1)])
+    node = 1
+    while node < state.P:
+        node *= 2
+        if height >= weights[node, i] and weights[node + 1, i] > 0.0:
+            height -= weights[node, i]
+            node += 1
+    return node - int(state.P)
+
+
+@jit_inside
+def charge_mirrors(state: TurncoatState, arm: int, q: float, loss: float, baseline: float) -> None:
+    """(1) and (2), in every base. `baseline`: what losses are lately."""
+    leaf, n, N = state.P + arm, state.n_living[0], state.guess[0]
+    weights, offset, rest = state.weights, state.offset, state.rest
+    others(weights, leaf, rest)
+    odds = 1.0 / (n * N - 1.0)  # beta/(1 - beta)
+    for i in range(N_CLIPPED):
+        falling = weights[leaf, i] * math.exp(-state.rates[i] * loss / q)
+        weights[leaf, i] = max(falling, odds * rest[i])  # (1)
+    folding = False
+    for i in range(N_CLIPPED, N_MIRRORS):
+        moved = (weights[leaf, i] + offset[i]) * math.exp(min(1.0, -state.rates[i] * (loss - baseline) / q))
+        state.x[i] = moved
+        folding = folding or moved < offset[i]
+    if folding:
+        fold(state)
+        others(weights, leaf, rest)
+    given = 1.0 / ((N - 1.0) * n)  # share/(1 - share)/K
+    for i in range(N_CLIPPED, N_MIRRORS):
+        weights[leaf, i] = state.x[i] - offset[i]
+        offset[i] += given * (rest[i] + (n - 1.0) * offset[i] + state.x[i])  # (2)
+    sum_up(weights, leaf >> 1)
+    for i in range(N_MIRRORS):
+        total = weights[1, i] + offset[i]
+        if not SMALLEST_TOTAL < total < LARGEST_TOTAL:
+            rescale(state, i, 1.0 / total)
+
+
+@jit_inside
+def fold(state: TurncoatState) -> None:
+    """Add the offsets to the weights, and begin again from none."""
+    for j in range(int(state.n_living[0])):
+        leaf = state.P + int(state.living[j])
+        for i in range(N_CLIPPED, N_MIRRORS):
+            state.weights[leaf, i] += state.offset[i]
+    for i in range(N_CLIPPED, N_MIRRORS):
+        state.offset[i] = 0.0
+    rebuild(state.weights)
+
+
+@jit_inside
+def rescale(state: TurncoatState, i: int, factor: float) -> None:
+    """Multiply all weights of base i by the same factor: its distribution stays what it is."""
+    for leaf in range(state.P, 2 * state.P):
+        state.weights[leaf, i] *= factor
+    state.offset[i] *= factor
+    rebuild(state.weights)

@@ -1,0 +1,182 @@
+"""Only some arms can be chosen now: `ask(allowed=[…])`, and the tell of such a choice.
+
+A is the set of arms that are there. Every base restricts itself to A: a mirror-descent base to P_h(a|A) =
+P_h(a)/P_h(A), a detector or follower to the arm of its largest index in A. What is served is
+    q(a|A) = sum_h p_h P_h(a|A)                                                         (1)
+The tell is that of rule.py inside A. The master charges base h by P_h(·|A), with baselines for arms of A. A
+mirror-descent base makes its step on P_h(·|A), floor and share being those of |A| arms; then A gets its old mass P_h(A)
+back. So arms outside A keep their probability under every such base: an arm gains nothing by being away, and loses
+nothing. Detectors and followers get the sample, as ever, and the diary believes in the best of those that are there.
+
+With A = all arms this is rule.py, up to rounding.
+
+Departures. Sleeping experts (below) serve q(a)/q(A), the mixture restricted; (1) is a mixture of restricted bases.
+Under the former a base that proposes a single arm has no say while this arm is away, and q(A) may vanish: a band that
+is sure of an absent arm would divide by next to nothing. Under (1) each base says what it would do now. The floor of a
+clipped base, 1/(|A| N) inside A, is the told arm's; others may lie below it there, and are not raised. A weight never
+falls below 1e-100 of its base's total: sets inside sets could press floor upon floor, down to 0.
+
+Cost: O(H |A|) for an ask, O(H K) for a tell. Reference: Y. Freund, R. Schapire, Y. Singer, M. Warmuth, "Using and
+combining predictors that specialize", STOC 1997.
+"""
+
+from __future__ import annotations
+
+import math
+
+from turncoat._jit import borrow, jit, jit_inside
+from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
+from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
+from turncoat.learners.turncoat.index_bases import lead
+from turncoat.learners.turncoat.mirror_bases import fold, rebuild
+from turncoat.learners.turncoat.observers.history import believe, believed
+from turncoat.learners.turncoat.rule import begin, draw_base, finish, is_seen, move_trust
+from turncoat.learners.turncoat.state import TurncoatState, view
+from turncoat.rng import uniform
+from turncoat.types import Ints, Vector
+
+LEAST_WEIGHT = 1e-100  # of all
+
+
+@jit
+def ask_among(buffer: Vector, among: Ints) -> tuple[int, float]:
+    """Draw a base, then its arm among living arms, given in increasing order: (index, q)."""
+    state, among = view(borrow(buffer)), borrow(among)
+    restrict(state, among)
+    h = draw_base(state)
+    arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw_among(state, h, among)
+    q = write_chance_among(state, arm)
+    lead(state)
+    return arm, max(q, SMALLEST_SERVED)
+
+
+@jit
+def probabilities_among(buffer: Vector, among: Ints, out: Vector) -> None:
+    """q(·|A) of all arms."""
+    state, among, out = view(borrow(buffer)), borrow(among), borrow(out)
+    restrict(state, among)
+    out[:] = 0.0
+    for j in range(among.size):
+        out[among[j]] = write_chance_among(state, among[j])  # (1)
+    lead(state)
+
+
+@jit
+def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> int:
+    """Learn the loss of an arm that was chosen among others. `among`: those that are still there."""
+    state, among = view(borrow(buffer)), borrow(among)
+    b, q = begin(state), max(q, SMALLEST_SERVED)
+    if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
+        look_among(state, among, arm)
+    if among.size > 1 and state.place[arm] >= 0.0:
+        step_master_among(state, among, arm, q, loss, b)
+        charge_mirrors_among(state, among, arm, q, loss, b)
+    finish(state, arm, loss)
+    return int(state.clock[0])
+
+
+@jit_inside
+def restrict(state: TurncoatState, among: Ints) -> None:
+    """Weigh these arms under every mirror, and let every other base lead among them, until the next `lead`."""
+    for i in range(N_MIRRORS):
+        state.rest[i] = among.size * state.offset[i]
+    for j in range(among.size):
+        for i in range(N_MIRRORS):
+            state.rest[i] += state.weights[state.P + among[j], i]
+    for i in range(N_LEADERS):
+        best = among[0]
+        for j in range(1, among.size):
+            if state.crowns[state.P + among[j], i] > state.crowns[state.P + best, i]:
+                best = among[j]
+        state.leaders[i] = best
+
+
+@jit_inside
+def write_chance_among(state: TurncoatState, arm: int) -> float:
+    """P_h(arm|A) of every base, into `chance`; returns q(arm|A). After `restrict`."""
+    q = 0.0
+    for i in range(N_MIRRORS):
+        state.chance[i] = (state.weights[state.P + arm, i] + state.offset[i]) / state.rest[i]
+        q += state.p[i] * state.chance[i]
+    for i in range(N_LEADERS):
+        state.chance[N_MIRRORS + i] = 1.0 if state.leaders[i] == arm else 0.0
+        q += state.p[N_MIRRORS + i] * state.chance[N_MIRRORS + i]
+    return min(q, 1.0)
+
+
+@jit_inside
+def draw_among(state: TurncoatState, i: int, among: Ints) -> int:
+    """An arm, drawn from mirror i inside A: by the weights, and above them by what all arms have more."""
+    height, last = uniform(state.rng) * state.rest[i], 0
+    for j in range(among.size):
+        weight = state.weights[state.P + among[j], i]
+        if height < weight:
+            return int(among[j])
+        height -= weight
+        last = j if weight > 0.0 else last
+    if state.offset[i] > 0.0:
+        last = min(int(height / state.offset[i]), among.size - 1)
+    return int(among[last])
+
+
+@jit_inside
+def look_among(state: TurncoatState, among: Ints, arm: int) -> None:
+    """Which arm is the likeliest, of those that are there? Untried ones that are away would win for ever."""
+    restrict(state, among)
+    top, most = arm, write_chance_among(state, arm)
+    for i in range(N_LEADERS):
+        q = write_chance_among(state, int(state.leaders[i]))
+        if q > most:
+            top, most = int(state.leaders[i]), q
+    best, q_best = believed(state), 0.0
+    for j in range(among.size):
+        if among[j] == best:
+            q_best = write_chance_among(state, best)
+    believe(state, top, most, q_best)
+    lead(state)
+
+
+@jit_inside
+def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, loss: float, b: float) -> None:
+    """The master's step of rule.py, inside A."""
+    restrict(state, among)
+    for h in range(N_BASES):
+        state.covered[h] = 0.0
+    own, few = 0.0, among.size <= FEW
+    for i in range(among.size if few else N_LEADERS):
+        k = int(among[i] if few else state.leaders[i])
+        if not few and is_seen(state.leaders, i):
+            continue
+        q_k = write_chance_among(state, k)
+        b_k = min(b, (q if k == arm else q_k) / state.eta[0])
+        own = b_k if k == arm else own
+        for h in range(N_BASES):
+            state.covered[h] += b_k * state.chance[h]
+    q_now = write_chance_among(state, arm)
+    move_trust(state, q, q_now if among.size == state.n_living[0] else 0.0, loss, own)  # 0: not covered
+    lead(state)
+
+
+@jit_inside
+def charge_mirrors_among(state: TurncoatState, among: Ints, arm: int, q: float, loss: float, baseline: float) -> None:
+    """The steps (1) and (2) of mirror_bases.py inside A, whose weights keep their sum."""
+    fold(state)
+    weights, m, N = state.weights, float(among.size), state.guess[0]
+    leaf = state.P + arm
+    for i in range(N_MIRRORS):
+        rest = 0.0
+        for j in range(among.size):
+            rest += weights[state.P + among[j], i] if among[j] != arm else 0.0
+        before, gift = rest + weights[leaf, i], 0.0
+        if i < N_CLIPPED:
+            falling = weights[leaf, i] * math.exp(-state.rates[i] * loss / q)
+            weights[leaf, i] = max(falling, rest / (m * N - 1.0))
+        else:
+            weights[leaf, i] *= math.exp(min(1.0, -state.rates[i] * (loss - baseline) / q))
+            gift = (rest + weights[leaf, i]) / ((N - 1.0) * m)
+        scale = before / (rest + weights[leaf, i] + m * gift)
+        least = LEAST_WEIGHT * weights[1, i]
+        for j in range(among.size):
+            k = state.P + among[j]
+            weights[k, i] = max((weights[k, i] + gift) * scale, least)
+    rebuild(weights)
