@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import turncoat as tc
 from benchmarks.results import Result, Table, Target, best_of, seconds
-from turncoat._jit import jit_game
+from turncoat._compile.jit import jit_game
 from turncoat.rng import seed_words, uniform
 from turncoat.types import Words
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import turncoat as tc
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners.parts.dyadic import moment, n_rows
 from turncoat.types import Matrix, Vector
 

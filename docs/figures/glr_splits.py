@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import turncoat as tc
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners.parts.glr import LOWER, UPPER, evidence, extend
 from turncoat.types import Vector
 

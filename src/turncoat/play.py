@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import borrow, jit_game
-from turncoat._rules import ask, is_game, loss_of, mean_of, see, teach
+from turncoat._compile.dispatch import ask, is_game, loss_of, mean_of, see, teach
+from turncoat._compile.jit import borrow, jit_game
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError

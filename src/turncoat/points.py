@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from turncoat._jit import borrow, jit_game
-from turncoat._rules import ask, tell
+from turncoat._compile.dispatch import ask, tell
+from turncoat._compile.jit import borrow, jit_game
 from turncoat.environments.ball import BallSwitching, write_vector
 from turncoat.errors import OptionError
 from turncoat.learners.linear.switching_linear import SwitchingLinear

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.errors import OptionError
 from turncoat.types import Seed, Words
 

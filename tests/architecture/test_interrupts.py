@@ -39,7 +39,7 @@ class Outer(typing.NamedTuple):
     inner: Inner
     x: numpy.ndarray
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 
 @jit
 def spin(n):
@@ -80,7 +80,7 @@ for kernel in (arrays, named, nested, hidden):
 LEAK = """
 import numba, numpy, typing
 from numba.core.runtime import rtsys
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 
 class Inner(typing.NamedTuple):
     x: numpy.ndarray
@@ -105,7 +105,7 @@ print((after.alloc - before.alloc) - (after.free - before.free))
 """
 
 OTHERS = """
-import numba, turncoat._jit, warnings
+import numba, turncoat._compile.jit, warnings
 
 warnings.simplefilter("ignore")  # such lists will go from numba some day
 

@@ -11,7 +11,7 @@ import numba
 import pytest
 
 from tests.architecture.test_start_up import PACKAGE, compiled, run
-from turncoat import _jit
+from turncoat._compile import jit
 
 N_KEYS = 150
 
@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 
 
 def files(folder: Path) -> Any:
-    return _jit._KernelFiles(str(folder), "kernel", None)
+    return jit._KernelFiles(str(folder), "kernel", None)
 
 
 def key_of(number: int, writer: int = 0) -> Any:
@@ -70,7 +70,7 @@ def test_what_is_not_there_or_not_whole_is_not_found(tmp_path: Path) -> None:
 
 def test_another_s_file_is_not_taken_for_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should two ever share a name."""
-    monkeypatch.setattr(_jit._KernelFiles, "_path", lambda self, key: str(tmp_path / "same.nbc"))
+    monkeypatch.setattr(jit._KernelFiles, "_path", lambda self, key: str(tmp_path / "same.nbc"))
     files(tmp_path).save(key_of(1), "data")
     assert files(tmp_path).load(key_of(1)) == "data"
     assert files(tmp_path).load(key_of(2)) is None
@@ -80,25 +80,25 @@ def test_tuples_of_the_same_name_from_elsewhere_are_not_the_same() -> None:
     other = type("Pair", (Pair,), {"__module__": "elsewhere"})
     ours, theirs = (numba.types.NamedUniTuple(numba.float64, 2, owner) for owner in (Pair, other))
     assert repr(ours) == repr(theirs)
-    spelled = [_jit._spelled(kind) for kind in (ours, theirs, numba.types.Tuple([ours]), numba.types.Tuple([theirs]))]
+    spelled = [jit._spelled(kind) for kind in (ours, theirs, numba.types.Tuple([ours]), numba.types.Tuple([theirs]))]
     assert len({*spelled}) == 4
 
 
 # A kernel in a file of the package, and what stands before it there.
 OWN = """
 import numba.core.caching as caching
-from turncoat import _jit
+from turncoat._compile import jit
 
 def full(*words):
     raise OSError(28, "No space left on device")
 
 {before}
 
-@_jit.jit
+@jit.jit
 def double(x):
     return 2.0 * x
 
-print(double(1.0), len(_jit.not_kept), *double.stats.cache_hits.values())
+print(double(1.0), len(jit.not_kept), *double.stats.cache_hits.values())
 """
 
 
@@ -125,7 +125,7 @@ def test_a_kernel_is_kept_and_found_and_a_damaged_one_is_compiled_again(tmp_path
 @pytest.mark.parametrize(
     "before",
     [
-        "_jit._KernelFiles._open_for_write = full",
+        "jit._KernelFiles._open_for_write = full",
         "caching.Cache.save_overload = full",
         "caching.UserProvidedCacheLocator.ensure_cache_path = full",
         "caching.UserProvidedCacheLocator.from_function = lambda *words: None",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import turncoat
-from turncoat import _cache
+from turncoat._compile import cache
 
 PACKAGE = Path(turncoat.__file__).parent
 
@@ -88,25 +88,25 @@ def test_an_upgrade_that_changes_only_a_kernel_is_seen_at_once(tmp_path: Path) -
 
 
 def test_the_cache_is_named_by_every_source_file_with_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cache, "PACKAGE", tmp_path)
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
     (tmp_path / "inner").mkdir()
     seen = set()
     for name, text in (("a.py", "1"), ("a.py", "2"), ("inner/b.py", "2"), ("inner/c.py", ""), ("inner/c.py", "3")):
         (tmp_path / name).write_text(text)
-        seen.add(_cache.source_hash())
+        seen.add(cache.source_hash())
     (tmp_path / "inner" / "c.py").rename(tmp_path / "c.py")
-    seen.add(_cache.source_hash())
+    seen.add(cache.source_hash())
     assert len(seen) == 6
     (tmp_path / "note.txt").write_text("no source")
     (tmp_path / "service").mkdir()
     (tmp_path / "service" / "d.py").write_text("holds no kernel")
-    assert _cache.source_hash() in seen
+    assert cache.source_hash() in seen
 
 
 def test_rooms_that_do_not_name_the_cache_hold_no_kernels() -> None:
-    decorated = re.compile(r"_jit import .*\bjit|njit|_jit\.jit")
-    for room in _cache.WITHOUT_KERNELS:
-        files = list((_cache.PACKAGE / room).rglob("*.py"))
+    decorated = re.compile(r"jit import .*\bjit|njit|jit\.jit")
+    for room in cache.WITHOUT_KERNELS:
+        files = list((cache.PACKAGE / room).rglob("*.py"))
         assert files
         assert [file.name for file in files if decorated.search(file.read_text())] == []
 
@@ -141,16 +141,16 @@ def test_with_no_home_at_all_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    assert _cache.writable_cache() is None
+    assert cache.writable_cache() is None
 
 
 def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = f"turncoat-{_cache.source_hash()}"
+    name = f"turncoat-{cache.source_hash()}"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
-    assert _cache.writable_cache() == tmp_path / "numba" / name
+    assert cache.writable_cache() == tmp_path / "numba" / name
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    assert _cache.writable_cache() == tmp_path / "user" / "turncoat" / name
+    assert cache.writable_cache() == tmp_path / "user" / "turncoat" / name
     assert (tmp_path / "user" / "turncoat" / name).is_dir()
 
 
@@ -186,6 +186,6 @@ def test_caches_that_nobody_used_for_long_are_swept_away(tmp_path: Path) -> None
         (folder / "kernel.nbc").touch()
         then = time.time() - days * 24 * 3600
         os.utime(folder, (then, then))
-    _cache.sweep(tmp_path)
+    cache.sweep(tmp_path)
     assert {folder.name for folder in tmp_path.iterdir()} == {"turncoat-recent", "somebody-else"}
-    _cache.sweep(tmp_path / "not there")
+    cache.sweep(tmp_path / "not there")

@@ -12,7 +12,7 @@ import pytest
 
 import turncoat as tc
 from tests.contract.makers import MIXED, Maker, loss_at, play_by_hand
-from turncoat._rules import ask
+from turncoat._compile.dispatch import ask
 from turncoat.errors import HorizonError, OptionError, StateError
 from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
 from turncoat.learners.base.full_information import FullInformationLearner

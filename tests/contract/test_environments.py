@@ -16,7 +16,7 @@ import pytest
 import turncoat as tc
 from tests.contract.games import OBLIVIOUS, Make, every_scenario, oblivious_scenarios, small_games
 from tests.naive import environments as naive
-from turncoat._rules import loss_of, mean_of, planted_of, see
+from turncoat._compile.dispatch import loss_of, mean_of, planted_of, see
 from turncoat.environments import Environment, Table, scenario
 from turncoat.environments.environment import write_losses, write_path
 from turncoat.errors import OptionError

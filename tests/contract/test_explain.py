@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners.turncoat import Turncoat, constants
 from turncoat.learners.turncoat.explanation_text import arm_name, percent
 from turncoat.learners.turncoat.observers.history import ENOUGH, HASTY, believe, write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.architecture.test_start_up import run
-from turncoat import _cache
+from turncoat._compile import cache
 
 # Round by round a learner runs in closures over the class of its state. How often each came from disk, or did not.
 ROUNDS = """
@@ -39,10 +39,10 @@ print(tc.play(tc.Uniform(2, seed=1), np.ones((10, 2))).size)
 """
 
 
-@pytest.mark.skipif(_cache.CACHE is None, reason="there is no folder to keep kernels in")
+@pytest.mark.skipif(cache.CACHE is None, reason="there is no folder to keep kernels in")
 @pytest.mark.timeout(900)  # where nothing is on disk yet it compiles all learners
 def test_the_rounds_of_every_learner_come_from_disk() -> None:
-    home = str(_cache.cache_home())
+    home = str(cache.cache_home())
     run(ROUNDS, NUMBA_CACHE_DIR=home, limit=800.0)
     lines = run(ROUNDS, NUMBA_CACHE_DIR=home)
     names, hits, misses = zip(*(line.rsplit(maxsplit=2) for line in lines), strict=True)
@@ -50,10 +50,10 @@ def test_the_rounds_of_every_learner_come_from_disk() -> None:
     assert len({*names}) == len(names) >= 18
 
 
-@pytest.mark.skipif(_cache.CACHE is None, reason="there is no folder to keep kernels in")
+@pytest.mark.skipif(cache.CACHE is None, reason="there is no folder to keep kernels in")
 def test_kinds_of_bases_come_from_disk_and_are_no_stumbling_block_to_others() -> None:
     """A signature with such a class once went into an index: every process that had not made the class died of it."""
-    home = str(_cache.cache_home())
+    home = str(cache.cache_home())
     run(MIXED, NUMBA_CACHE_DIR=home)
     assert run(MIXED, NUMBA_CACHE_DIR=home) == ["1 0", "1 0"]
     assert run(OTHER, NUMBA_CACHE_DIR=home) == ["10", "10"]

@@ -12,7 +12,7 @@ import pytest
 
 import turncoat as tc
 from tests.contract.makers import SEEING_ALL, Maker, contents, each, loss_at, play_by_hand
-from turncoat._rules import loss_of, see
+from turncoat._compile.dispatch import loss_of, see
 from turncoat.errors import LossError, LossTypeError, ObserveError, OptionError
 from turncoat.learners import clock_of, register_learner, rng_of
 from turncoat.learners.full_information.hedge import HedgeState

@@ -13,7 +13,7 @@ import pytest
 
 import turncoat as tc
 from tests.contract.makers import LINEAR, Maker, each
-from turncoat._rules import loss_of
+from turncoat._compile.dispatch import loss_of
 from turncoat.environments import scenario
 from turncoat.errors import DecisionError, FeaturesError, OptionError, StateError, TableError
 from turncoat.learners import LinearLearner

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from turncoat._cache import CACHE
-from turncoat._rules import mean_of, planted_of, see
+from turncoat._compile.cache import CACHE
+from turncoat._compile.dispatch import mean_of, planted_of, see
 from turncoat.environments import Table, jit_rule, register_environment
 from turncoat.errors import LossError
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.naive import environments as naive
-from turncoat._rules import loss_of, mean_of
+from turncoat._compile.dispatch import loss_of, mean_of
 from turncoat.environments import (
     SCENARIOS,
     Burst,

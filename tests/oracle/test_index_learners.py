@@ -17,8 +17,8 @@ import pytest
 from tests.naive import index as naive
 from tests.naive.driver import PATTERNS
 from tests.oracle.pairs import feed, record
-from turncoat._jit import jit
-from turncoat._rules import tell
+from turncoat._compile.dispatch import tell
+from turncoat._compile.jit import jit
 from turncoat.learners import KLUCB, UCB1, DiscountedUCB, SlidingWindowUCB
 from turncoat.learners.base.index import IndexLearner
 from turncoat.learners.parts.kl import divergence, is_below, upper

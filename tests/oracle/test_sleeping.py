@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.naive.sleeping import Sleeping, Tuning
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners.turncoat import Turncoat
 from turncoat.learners.turncoat.constants import FEW, N_CLIPPED, N_SIGNED, PRIOR
 from turncoat.learners.turncoat.restricted_arms import step_master_among

@@ -10,7 +10,7 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.mirror.tree import fill, find, others, rebuild, set_leaf, total, tree_size
 from turncoat.types import Ints, Vector
 

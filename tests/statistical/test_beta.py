@@ -20,7 +20,7 @@ from scipy.integrate import quad
 from scipy.special import expit, gammaln
 from scipy.stats import beta, chi2, gamma, ncx2, norm
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners import DiscountedThompson, ThompsonSampling
 from turncoat.learners.parts.beta import log_gamma, log_odds, normal
 from turncoat.rng import seed_words

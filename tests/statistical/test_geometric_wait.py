@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners.parts.geometric_wait import NEVER, wait
 from turncoat.rng import seed_words
 from turncoat.types import Words

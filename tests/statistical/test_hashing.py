@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from turncoat._jit import jit_game
+from turncoat._compile.jit import jit_game
 from turncoat.rng import uniform_at
 from turncoat.types import Ints, Vector
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_environment
+from turncoat._compile.dispatch import register_environment
+from turncoat._compile.jit import jit_rule
 from turncoat.environments.adaptive import Adaptive
 from turncoat.environments.ball import BallSwitching
 from turncoat.environments.burst import Burst

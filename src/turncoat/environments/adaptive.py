@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import jit_game, jit_rule
-from turncoat._rules import register_environment
+from turncoat._compile.dispatch import register_environment
+from turncoat._compile.jit import jit_game, jit_rule
 from turncoat.environments.environment import MOST_CELLS, Environment
 from turncoat.environments.inputs import (
     MOST_ROUNDS,

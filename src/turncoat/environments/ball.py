@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_game, jit_rule
+from turncoat._compile.jit import jit_game, jit_rule
 from turncoat.environments.environment import MOST_CELLS
 from turncoat.environments.inputs import MOST_ROUNDS, parse_number, parse_whole, seed_text
 from turncoat.environments.layout import random_edges

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import borrow, jit_game
-from turncoat._rules import loss_of, mean_of, planted_of
+from turncoat._compile.dispatch import loss_of, mean_of, planted_of
+from turncoat._compile.jit import borrow, jit_game
 from turncoat.environments.inputs import parse_played, parse_whole
 from turncoat.errors import OptionError
 from turncoat.types import Ints, Matrix, Vector

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from turncoat._jit import jit_rule
+from turncoat._compile.jit import jit_rule
 
 
 @jit_rule

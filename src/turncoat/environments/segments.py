@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit, jit_rule
-from turncoat._rules import register_environment
+from turncoat._compile.dispatch import register_environment
+from turncoat._compile.jit import jit, jit_rule
 from turncoat.environments.environment import MOST_CELLS, Environment
 from turncoat.environments.inputs import MOST_ROUNDS, Noise, parse_noise, parse_whole, seed_text
 from turncoat.environments.noise import scattered

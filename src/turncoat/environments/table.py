@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_environment
+from turncoat._compile.dispatch import register_environment
+from turncoat._compile.jit import jit_rule
 from turncoat.environments.environment import Environment
 from turncoat.environments.table_files import TableFile, open_csv, open_parquet
 from turncoat.errors import OptionError, TableError

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.adversarial.clipped_omd import ClippedOMD
 from turncoat.learners.adversarial.exp3 import Exp3
 from turncoat.learners.adversarial.exp3ix import Exp3IX

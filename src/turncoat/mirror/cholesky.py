@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.types import Matrix, Vector
 
 _EPSILON = 2.0**-52

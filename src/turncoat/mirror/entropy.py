@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.mirror.tree import others, rebuild, set_leaf, total
 from turncoat.types import Vector
 

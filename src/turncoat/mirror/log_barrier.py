@@ -29,7 +29,7 @@ Reference: A. Agarwal, H. Luo, B. Neyshabur, R. Schapire, "Corralling a band of 
 
 from __future__ import annotations
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.types import Vector
 
 _MOST_STEPS = 100  # a cap that was never met: see the tests

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 from turncoat.mirror.log_barrier import exact_sum
 from turncoat.mirror.tree import rebuild, set_leaf, total

@@ -13,7 +13,7 @@ a plain loop, eight was within noise of the best from K = 2 to K = 16 and won or
 
 from __future__ import annotations
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.types import Vector
 
 _WIDE = 8

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.mirror.log_barrier import exact_product, exact_sum
 from turncoat.types import Vector
 

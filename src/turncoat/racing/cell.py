@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._rules import loss_of, mean_of, see
+from turncoat._compile.dispatch import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from turncoat._cache import source_hash
+from turncoat._compile.cache import source_hash
 from turncoat.environments import SCENARIOS, Environment, scenario
 from turncoat.environments.inputs import MOST_ROUNDS, parse_whole
 from turncoat.errors import OptionError, TableError

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from turncoat._rules import loss_of, mean_of, see
+from turncoat._compile.dispatch import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.learners import Learner

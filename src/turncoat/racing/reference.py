@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._jit import borrow, jit_game
-from turncoat._rules import mean_of, planted_of
+from turncoat._compile.dispatch import mean_of, planted_of
+from turncoat._compile.jit import borrow, jit_game
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.racing.checkpoints import blocks

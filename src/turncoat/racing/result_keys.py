@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from turncoat._cache import PACKAGE
+from turncoat._compile.cache import PACKAGE
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
 

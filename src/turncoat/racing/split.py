@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from turncoat._jit import borrow, jit_game
-from turncoat._rules import loss_of
+from turncoat._compile.dispatch import loss_of
+from turncoat._compile.jit import borrow, jit_game
 from turncoat.environments import Environment
 from turncoat.errors import OptionError
 from turncoat.learners.base.master import Master

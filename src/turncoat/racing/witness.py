@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from turncoat._jit import borrow, jit_game
-from turncoat._rules import loss_of, see
+from turncoat._compile.dispatch import loss_of, see
+from turncoat._compile.jit import borrow, jit_game
 from turncoat.environments import Environment
 from turncoat.play import outside
 from turncoat.regret import Comparator

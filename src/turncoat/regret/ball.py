@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import jit_game
+from turncoat._compile.jit import jit_game
 from turncoat.errors import OptionError, TableError
 from turncoat.types import Matrix, Vector
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import jit_game
+from turncoat._compile.jit import jit_game
 from turncoat.errors import OptionError
 from turncoat.regret.table import as_switches, blocks
 from turncoat.tables import as_table

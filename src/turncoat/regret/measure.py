@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from turncoat._jit import jit_game
+from turncoat._compile.jit import jit_game
 from turncoat.regret.comparator import best_switching_losses
 from turncoat.regret.table import as_arms, as_switches, blocks
 from turncoat.tables import as_table

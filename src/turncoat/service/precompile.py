@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from turncoat._cache import CACHE, PACKAGE
+from turncoat._compile.cache import CACHE, PACKAGE
 from turncoat.service.experiments.snapshot_cache import machine, newborn
 
 LOCK = "service.lock"
@@ -87,7 +87,7 @@ def _one_at_a_time() -> Iterator[None]:
     with (CACHE / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-        from turncoat._jit import not_kept
+        from turncoat._compile.jit import not_kept
 
         if not not_kept:
             (CACHE / mark()).touch()

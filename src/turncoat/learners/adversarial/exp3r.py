@@ -39,8 +39,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.adversarial import exp3
 from turncoat.learners.adversarial.exp3 import Exp3State
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of

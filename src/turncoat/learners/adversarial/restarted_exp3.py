@@ -31,8 +31,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.adversarial.exp3 import loss_rate
 from turncoat.learners.base.blocks import N_MARKS, BlockLearner
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of

@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
-from turncoat._cache import PACKAGE
+from turncoat._compile.cache import PACKAGE
 from turncoat.errors import HorizonError, OptionError, unknown
 from turncoat.learners.base.learner import Learner, Stability
 from turncoat.learners.base.linear import LinearLearner

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._cache import PACKAGE
-from turncoat._jit import borrow, compiled_as, jit, jit_rule
-from turncoat._rules import ask, probability_of, tell, view_of, write_probabilities
+from turncoat._compile.cache import PACKAGE
+from turncoat._compile.dispatch import ask, probability_of, tell, view_of, write_probabilities
+from turncoat._compile.jit import borrow, compiled_as, jit, jit_rule
 from turncoat.rng import N_WORDS
 from turncoat.types import Vector, Words
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from turncoat import paper
-from turncoat._jit import jit_rule
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.base_stack import chance_of
 from turncoat.learners.base.generic_master import Keeper
 from turncoat.learners.inputs import parse_positive

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turncoat._jit import jit, jit_rule
+from turncoat._compile.jit import jit, jit_rule
 from turncoat.learners.base.index import Rule
 from turncoat.types import Vector
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from turncoat._jit import borrow, jit
-from turncoat._rules import tell, view_of
+from turncoat._compile.dispatch import tell, view_of
+from turncoat._compile.jit import borrow, jit
 from turncoat.errors import LossTypeError, ObserveError
 from turncoat.learners.base.buffer import HEAD, Flat, flat
 from turncoat.learners.base.learner import Learner

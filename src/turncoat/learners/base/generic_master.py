@@ -17,8 +17,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from turncoat._jit import borrow, compiled_as, jit, jit_rule
-from turncoat._rules import ask, probability_of, register_learner, tell, write_probabilities
+from turncoat._compile.dispatch import ask, probability_of, register_learner, tell, write_probabilities
+from turncoat._compile.jit import borrow, compiled_as, jit, jit_rule
 from turncoat.learners.base.base_factory import recruit, written
 from turncoat.learners.base.base_stack import blocks_of, kinds_of, row_of
 from turncoat.learners.base.buffer import HEAD, Flat, Served

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from turncoat._jit import jit, jit_rule
+from turncoat._compile.jit import jit, jit_rule
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.inputs import parse_positive
 from turncoat.learners.parts.kl import is_below, upper

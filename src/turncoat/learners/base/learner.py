@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from turncoat._rules import is_state, sees_all, shows_probabilities, view_of
+from turncoat._compile.dispatch import is_state, sees_all, shows_probabilities, view_of
 from turncoat._version import __version__
 from turncoat.errors import (
     DecisionError,

@@ -21,8 +21,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import borrow, jit
-from turncoat._rules import ask, tell, view_of, write_probabilities
+from turncoat._compile.dispatch import ask, tell, view_of, write_probabilities
+from turncoat._compile.jit import borrow, jit
 from turncoat.errors import ArmsError, FeaturesError, StateError
 from turncoat.learners.base.buffer import Flat, Served
 from turncoat.learners.base.learner import Learner

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from turncoat import paper
-from turncoat._jit import borrow, jit, jit_rule
-from turncoat._rules import ask, tell, view_of, write_probabilities
+from turncoat._compile.dispatch import ask, tell, view_of, write_probabilities
+from turncoat._compile.jit import borrow, jit, jit_rule
 from turncoat.learners.base.buffer import HEAD, Flat, Served
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.base.omd_bases import bases_size, distributions, draw, mixture, probability, start, update

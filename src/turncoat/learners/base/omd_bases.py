@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from turncoat._jit import jit, jit_rule
+from turncoat._compile.jit import jit, jit_rule
 from turncoat.mirror.entropy import step_one_hot_tree
 from turncoat.mirror.softmax import charge
 from turncoat.mirror.tree import fill, find, total, tree_size

@@ -24,7 +24,7 @@ the two means (3) are our own.
 
 from __future__ import annotations
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners.parts.importance_weights import LARGEST
 from turncoat.types import Vector
 

@@ -33,8 +33,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.full_information import FullInformationLearner
 from turncoat.learners.base.learner import Facts

@@ -46,8 +46,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
+from turncoat._compile.jit import jit_rule
 from turncoat.errors import ArmsError, FeaturesError, OptionError, StateError
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner

@@ -41,7 +41,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from turncoat._jit import jit, jit_rule
+from turncoat._compile.jit import jit, jit_rule
 from turncoat.errors import OptionError
 from turncoat.learners.adversarial.clipped_omd import ClippedOMD
 from turncoat.learners.base.base_stack import NOTHING, learn_base, view_herd

@@ -44,7 +44,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from turncoat import paper
-from turncoat._jit import jit_rule
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.adversarial.clipped_omd import ClippedOMD
 from turncoat.learners.base.base_stack import ask_base, fresh_of, row_of, tell_base, view_herd
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of

@@ -11,7 +11,7 @@ without, as many as a clock can ever need.
 
 from __future__ import annotations
 
-from turncoat._jit import jit_rule
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.inputs import MOST_ROUNDS
 from turncoat.mirror.tree import rebuild
 from turncoat.types import Matrix, Vector

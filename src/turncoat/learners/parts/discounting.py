@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.learners.inputs import parse_between
 from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.types import Vector

@@ -7,7 +7,7 @@ multiple of a higher power; so for every j with 2^j ≤ t some remembered moment
 
 from __future__ import annotations
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 
 
 @jit

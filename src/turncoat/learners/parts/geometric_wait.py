@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.rng import uniform
 from turncoat.types import Words
 

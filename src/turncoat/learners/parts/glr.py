@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 from turncoat.types import Vector
 
 LOWER, UPPER = 1.0, -1.0  # which side of the points a chain runs along

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 
 LARGEST = 1e30  # far above any estimate of a decision that was really drawn; keeps sums of them finite
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import jit
+from turncoat._compile.jit import jit
 
 MOST_STEPS = 60
 SMALLEST_MEAN = 1e-300  # below it d/p overflows; with p = 0 the index differs by less than 1e-297

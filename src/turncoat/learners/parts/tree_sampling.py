@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turncoat._jit import jit_rule
+from turncoat._compile.jit import jit_rule
 from turncoat.mirror.tree import find, total
 from turncoat.rng import uniform
 

@@ -46,8 +46,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
+from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
 from turncoat.learners.base.saved_state import are_counts

@@ -38,8 +38,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._jit import jit_rule
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
+from turncoat._compile.jit import jit_rule
 from turncoat.errors import OptionError
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.index import INDICES, Index, IndexLearner, kl_index, largest, parse_exploration, ucb_index

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from turncoat._jit import borrow, jit, jit_inside
+from turncoat._compile.jit import borrow, jit, jit_inside
 from turncoat.learners.base.buffer import HEAD
 from turncoat.learners.turncoat.constants import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
 from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED, crown, crown_all, lead, refresh, untried

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turncoat._jit import jit_inside
+from turncoat._compile.jit import jit_inside
 
 N_CLIPPED = 3
 N_SIGNED = 6

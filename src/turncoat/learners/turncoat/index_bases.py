@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from turncoat._jit import jit, jit_inside
+from turncoat._compile.jit import jit, jit_inside
 from turncoat.learners.parts.glr import LOWER, UPPER, evidence, extend, kl
 from turncoat.learners.parts.kl import upper
 from turncoat.learners.turncoat.constants import (

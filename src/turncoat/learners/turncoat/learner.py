@@ -29,7 +29,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from turncoat._rules import register_learner
+from turncoat._compile.dispatch import register_learner
 from turncoat.errors import OptionError
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.shared_master import FIRST

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Self, TypeAlias
 
-from turncoat._jit import borrow, jit
+from turncoat._compile.jit import borrow, jit
 from turncoat.errors import LossError, LossTypeError, OptionError, StateError
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.inputs import is_number

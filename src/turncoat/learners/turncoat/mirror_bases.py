@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import jit, jit_inside
+from turncoat._compile.jit import jit, jit_inside
 from turncoat.learners.turncoat.constants import N_CLIPPED, N_MIRRORS
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL

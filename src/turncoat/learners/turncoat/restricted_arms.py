@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat._jit import borrow, jit, jit_inside
+from turncoat._compile.jit import borrow, jit, jit_inside
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
 from turncoat.learners.turncoat.index_bases import lead

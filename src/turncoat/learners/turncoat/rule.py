@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turncoat._jit import jit, jit_inside
+from turncoat._compile.jit import jit, jit_inside
 from turncoat.learners.base.shared_master import baseline, see
 from turncoat.learners.parts.importance_weights import LARGEST, importance_weighted
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED

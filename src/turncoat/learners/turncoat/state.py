@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from turncoat._jit import jit, jit_rule
+from turncoat._compile.jit import jit, jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.turncoat.constants import N_BASES, N_CLIPPED, N_DETECTORS, N_FOLLOWERS, N_LEADERS, N_MIRRORS
 from turncoat.types import Ints, Matrix, Vector, Words

@@ -16,7 +16,7 @@ probabilities that the arm had in them, summed up: their mean is how sure it was
 
 from __future__ import annotations
 
-from turncoat._jit import jit_inside
+from turncoat._compile.jit import jit_inside
 from turncoat.learners.turncoat.constants import N_BASES
 from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
 

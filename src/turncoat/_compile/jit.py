@@ -8,7 +8,7 @@ Every kernel of the package is decorated here and nowhere else, for four reasons
 * numba numbers a function's compiled versions in an index: two processes that compile at once may give two versions
   one number, and a later process is served the wrong machine code. So each version is a file of its own, named by a
   hash of types, processor and byte code.
-* Ctrl-C may crash numba where compiled code gives something to Python: see `_boxing`.
+* Ctrl-C may crash numba where compiled code gives something to Python: see `boxing`.
 
 The folder's hash covers this package alone. So kernels written elsewhere, and loops over the games and learners
 registered for them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
@@ -36,8 +36,8 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, overload
 
-from turncoat._boxing import box_safely
-from turncoat._cache import CACHE, PACKAGE
+from turncoat._compile.boxing import box_safely
+from turncoat._compile.cache import CACHE, PACKAGE
 
 box_safely()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turncoat._jit import compiled_as, jit_rule, sent_on
+from turncoat._compile.jit import compiled_as, jit_rule, sent_on
 
 _VIEW: dict[type, Callable[..., Any]] = {}
 _ASK: dict[type, Callable[..., Any]] = {}

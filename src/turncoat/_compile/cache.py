@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 WITHOUT_KERNELS = ("cli", "report", "service")  # they show, and serve: a change there leaves kernels as they are
 UNUSED_SECONDS = 30 * 24 * 3600
 

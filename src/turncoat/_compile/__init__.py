@@ -1,0 +1,1 @@
+"""Compiling with numba: decorators, dispatch by type, and the kernel cache on disk."""
