@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.results import Result, Table
 from turncoat.statistics import growth, means, ranks
-from turncoat.statistics.inputs import Floats
 from turncoat.statistics.resampling import N_RESAMPLES, resamples
 from turncoat.statistics.student import t_quantile
+from turncoat.validation.numbers import Floats
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import turncoat as tc
 from benchmarks.results import Result, Table, Target, best_of, seconds
 from turncoat._compile.jit import jit_game
-from turncoat.rng import seed_words, uniform
+from turncoat.random import seed_words, uniform
 from turncoat.types import Words
 
 ARMS = [2, 10, 100, 1_000, 10_000, 100_000]

@@ -20,7 +20,7 @@ import polars as pl
 import turncoat as tc
 from turncoat import statistics
 from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 EPSILON = 0.1  # how often any arm is played

@@ -44,7 +44,7 @@ struct Arm {  // of a detector
   float sums[LEVELS][BUCKETS + 1];
 };
 
-EITHER inline u64 mix(u64 word) {  // the finaliser of SplitMix64, as in turncoat.rng
+EITHER inline u64 mix(u64 word) {  // the finaliser of SplitMix64, as in turncoat.random
   word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9ULL;
   word = (word ^ (word >> 27)) * 0x94D049BB133111EBULL;
   return word ^ (word >> 31);

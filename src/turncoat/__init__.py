@@ -11,9 +11,7 @@ Names are imported when first used, so that `import turncoat` costs next to noth
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from turncoat._version import __version__
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
         Uniform,
         restore,
     )
-    from turncoat.play import play
     from turncoat.points import play_points
     from turncoat.racing import Result, race, told
     from turncoat.regret import (
@@ -71,6 +68,7 @@ if TYPE_CHECKING:
         path_regret,
         switching_regret,
     )
+    from turncoat.simulate.loop import play
     from turncoat.types import Decision
 
 _HOME = {
@@ -82,7 +80,7 @@ _HOME = {
     "Hedge KLUCB Learner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
     "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF Turncoat UCB1 "
     "Uniform restore",
-    "play": "play",
+    "simulate.loop": "play",
     "points": "play_points",
     "racing": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
@@ -166,14 +164,3 @@ if not TYPE_CHECKING:  # a type checker would take every name for granted
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """Keeps `play` the function: importing the module of that name would put the module in its place."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and hasattr(value, name)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

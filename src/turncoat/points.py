@@ -1,4 +1,4 @@
-"""play_points: the compiled loop in which a learner that plays points meets loss vectors. For arms: play.py.
+"""play_points: the compiled loop in which a learner that plays points meets loss vectors. For arms: simulate/loop.py.
 
 It calls the same kernels as `ask` and `tell`, with the same random numbers, and hears Ctrl-C between blocks of rounds.
 """

@@ -17,7 +17,7 @@ from turncoat._compile import cache
 
 PACKAGE = Path(turncoat.__file__).parent
 
-# ClippedOMD's loop is compiled in play.py; its rule is in clipped_omd.py, and the step in mirror/entropy.py.
+# ClippedOMD's loop is compiled in simulate/loop.py; its rule is in clipped_omd.py, and the step in mirror/entropy.py.
 GAME = """
 import numpy as np
 import turncoat as tc
@@ -169,12 +169,12 @@ def test_a_service_begins_without_the_compiler() -> None:
     show = "print(*sorted({'jinja2', 'numba', 'numpy', 'rich'} & set(sys.modules)))"
     assert run(f"{code}; warm.is_compiled(); {show}") == [""]
     assert run(
-        f"{code}; warm.newborn(['a', 'b'], 1); import turncoat.cli.screen, turncoat.service.http.door; {show}"
+        f"{code}; warm.newborn(['a', 'b'], 1); import turncoat.cli.console, turncoat.service.http.door; {show}"
     ) == ["jinja2 numba numpy rich"]
 
 
 def test_play_stays_the_function_whatever_is_imported() -> None:
-    modules = "turncoat.play, turncoat.racing, turncoat.cli.race, turncoat.environments"
+    modules = "turncoat.simulate.loop, turncoat.racing, turncoat.cli.race, turncoat.environments"
     assert run(f"import {modules}; import turncoat as tc; print(type(tc.play).__name__)") == ["function"]
     assert run("import turncoat as tc; tc.play; import turncoat.racing; print(type(tc.play).__name__)") == ["function"]
 

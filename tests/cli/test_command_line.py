@@ -16,8 +16,8 @@ from rich.console import Console
 
 import turncoat as tc
 from tests.cli.typed import run
-from turncoat.cli.board import boards
-from turncoat.cli.live import watched_race
+from turncoat.cli.leaderboard import boards
+from turncoat.cli.progress import watched_race
 from turncoat.racing import FEW, entry
 
 LEARNERS_RACED = ("exp3", "exp3.s, told S", "uniform")

@@ -15,8 +15,8 @@ import pytest
 
 import turncoat as tc
 from tests.cli.typed import run, write
-from turncoat.cli.board import boards
-from turncoat.cli.screen import screen
+from turncoat.cli.console import screen
+from turncoat.cli.leaderboard import boards
 
 NAMES = ["[/b]", "[red]x[/red]", ":smile:", "漢字 ünï"]
 

@@ -17,7 +17,7 @@ import turncoat as tc
 from tests.contract.makers import contents, loss_at, play_by_hand
 from turncoat.errors import DecisionError, OptionError, PropensityError, StateError
 from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Seed, Vector, Words
 
 

@@ -228,7 +228,7 @@ def test_a_keyboard_interrupt_is_no_reason_to_go_back(monkeypatch: pytest.Monkey
     """The same within one process: interrupted when the second block would begin, after the first was finished."""
     import importlib
 
-    module = importlib.import_module("turncoat.play")  # the module, not the function of the same name
+    module = importlib.import_module("turncoat.simulate.loop")  # the module, not the function of the same name
     compiled, n_blocks = module.run, 0
 
     def interrupted(*words: Any) -> int:

@@ -13,7 +13,7 @@ import pytest
 
 import turncoat as tc
 from tests.examples.scripts import opened, printed, tables
-from turncoat.rng import seed_words, uniform
+from turncoat.random import seed_words, uniform
 
 T, N_SEEDS = 2_000, 3
 STUDENT = 4.302652729749462  # the 97.5 % point with 2 degrees of freedom

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import turncoat as tc
 from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
 from turncoat.learners.base.learner import Facts
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 

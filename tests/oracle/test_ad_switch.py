@@ -20,7 +20,7 @@ import turncoat as tc
 from tests.naive import ad_switch as naive
 from tests.naive.driver import PATTERNS, Row
 from tests.oracle.test_changes import changing
-from tests.oracle.test_rng import naive_words
+from tests.oracle.test_random import naive_words
 from turncoat.errors import StateError
 from turncoat.learners import AdSwitch
 from turncoat.learners.parts.geometric_wait import NEVER

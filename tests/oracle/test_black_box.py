@@ -19,7 +19,7 @@ from tests.oracle.pairs import draw, feed
 from tests.oracle.test_changes import changing, error
 from turncoat.learners import UCB1, Learner, MasterUCB, Meta, Uniform
 from turncoat.learners.stochastic.meta import proven_eviction
-from turncoat.rng import uniform_at
+from turncoat.random import uniform_at
 
 CLOSE = 1e-12
 

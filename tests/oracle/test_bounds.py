@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.naive import bounds as naive
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat.bounds import Bound, theorem_1, theorem_2
 from turncoat.bounds.__main__ import main
 from turncoat.errors import ArmsError, HorizonError, OptionError, TurncoatError
@@ -20,7 +20,7 @@ from turncoat.errors import ArmsError, HorizonError, OptionError, TurncoatError
 pytestmark = pytest.mark.jit_off  # nothing here is compiled
 
 LN2, ROOT2 = math.log(2), math.sqrt(2)
-RATES: tuple[paper.Rate, ...] = ("paper", "theorem")
+RATES: tuple[kim_yun.Rate, ...] = ("paper", "theorem")
 GAMES = [
     (T, K, S)
     for T in (1, 2, 3, 7, 8, 100, 1000, 10**5, 10**7, 10**12)
@@ -41,7 +41,7 @@ def test_theorem_1_is_the_naive_sum(T: int, K: int, S: int) -> None:
 
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize(("T", "K", "S"), GAMES)
-def test_theorem_2_is_the_naive_sum_and_its_worst_case_the_largest(T: int, K: int, S: int, rate: paper.Rate) -> None:
+def test_theorem_2_is_the_naive_sum_and_its_worst_case_the_largest(T: int, K: int, S: int, rate: kim_yun.Rate) -> None:
     slow = naive.Two(T, K, rate)
     worst = float(theorem_2(T, K, S, rate=rate))
     assert worst == pytest.approx(slow.worst(S), rel=1e-9)  # attained
@@ -129,7 +129,7 @@ def test_bounds_grow_with_the_number_of_switches(T: int, K: int) -> None:
     for totals in (
         [float(theorem_1(T, K, S)) for S in switches],
         [float(theorem_2(T, K, S)) for S in switches],
-        [float(theorem_2(T, K, S, rho=2 * paper.size(T))) for S in switches],
+        [float(theorem_2(T, K, S, rho=2 * kim_yun.size(T))) for S in switches],
     ):
         assert all(a < b for a, b in pairwise(totals))
 
@@ -198,7 +198,7 @@ def test_the_inequalities_of_the_proof_hold_on_every_path(seed: int, boost: floa
     losses = [[1.0 if k != best else best_loss * rng.random() for k in range(K)] for best in path]
     bases = naive.play_two(two, losses, path, seed)
     for base in bases:
-        assert base.n_increases <= paper.most_increases_2(T)
+        assert base.n_increases <= kim_yun.most_increases_2(T)
         assert base.rho <= 2 * T * two.H * (1 + 1e-9)
         assert base.gain >= two.slope() * (base.rho - 2 * two.H)
         assert base.master_regret <= base.master_bound

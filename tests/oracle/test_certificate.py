@@ -13,7 +13,7 @@ import turncoat as tc
 from tests.naive import certificate as naive
 from turncoat.errors import OptionError
 from turncoat.learners.turncoat import Turncoat, constants
-from turncoat.play import play
+from turncoat.simulate.loop import play
 
 SIMPLE = ("start", "floors", "variance", "base_floors", "switches", "base_variance", "correction")
 

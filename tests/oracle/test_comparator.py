@@ -18,9 +18,9 @@ from turncoat.regret import (
     best_switching_path,
     path_regret,
     switching_regret,
-    table,
 )
 from turncoat.types import Ints, Matrix
+from turncoat.validation import tables
 
 KINDS = ["0/1", "whole", "real"]
 NOT_CONVEX = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
@@ -163,9 +163,9 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     played = rng.integers(0, 3, 83)
     regret, against = switching_regret(losses, played, 9), path_regret(losses, played, path)
     for values, cells in [(1, 10**9), (6, 10**9), (21, 10**9), (10**9, 1), (10**9, 100)]:
-        monkeypatch.setattr(table, "BLOCK_VALUES", values)
-        monkeypatch.setattr(table, "BLOCK_CELLS", cells)
-        assert len(list(table.blocks(losses, 9))) > 1
+        monkeypatch.setattr(tables, "BLOCK_VALUES", values)
+        monkeypatch.setattr(tables, "BLOCK_CELLS", cells)
+        assert len(list(tables.blocks(losses, 9))) > 1
         assert best_switching_losses(losses, 9).tolist() == least.tolist()
         assert best_switching_path(losses, 9).tolist() == path.tolist()
         assert switching_regret(losses, played, 9).tolist() == regret.tolist()

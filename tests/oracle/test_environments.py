@@ -29,7 +29,7 @@ from turncoat.environments import (
 )
 from turncoat.environments.noise import scattered
 from turncoat.environments.segments import Segments
-from turncoat.rng import uniform_at
+from turncoat.random import uniform_at
 from turncoat.types import Ints, Matrix
 
 pytestmark = pytest.mark.jit_off

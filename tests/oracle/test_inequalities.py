@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from tests.oracle.pairs import MASTERS, draw, feed
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat.types import Matrix, Vector
 
 K, T, S = 3, 1500, 3
@@ -191,7 +191,7 @@ def test_algorithm_2(feedback: str, seed: int, boost: float) -> None:
 def change_gains(path: Path, h: int, u: float) -> float:
     """N of docs/mathematics.md: what the rises of base h's rate take off, from the values rho went through."""
     risen = path.rho[1:, h][np.diff(path.rho[:, h]) > 0]
-    gamma = paper.growth_2(T)
+    gamma = kim_yun.growth_2(T)
     gains = [(1 - 1 / gamma) / (path.eta[0, 0] * gamma**i) * float(phi(u * x / 2)) for i, x in enumerate(risen)]
     return math.fsum(gains)
 

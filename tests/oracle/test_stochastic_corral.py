@@ -16,7 +16,7 @@ from tests.naive.driver import PATTERNS
 from tests.naive.index import UCB1
 from turncoat.learners import Exp3, StochasticCorral
 from turncoat.learners.base.base_stack import row_of
-from turncoat.rng import uniform
+from turncoat.random import uniform
 
 CLOSE = 1e-12
 BASES: list[Any] = ["ucb1", Exp3, "ucb1"]

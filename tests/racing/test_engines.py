@@ -19,8 +19,8 @@ from tests.racing.makers import LEARNERS, Broken, FollowTheLeader
 from tests.racing.test_race import TABLE, assert_same
 from turncoat.environments import Table
 from turncoat.errors import MissingPackageError, RaceError
-from turncoat.play import run
 from turncoat.racing.split import run_split
+from turncoat.simulate.loop import run
 
 T = 600
 

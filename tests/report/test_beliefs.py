@@ -11,11 +11,11 @@ import pytest
 
 import turncoat as tc
 from turncoat.learners.turncoat import Turncoat
-from turncoat.play import play
 from turncoat.report import Frames, frames_of
 from turncoat.report.figures.beliefs import beliefs, marks_of
 from turncoat.report.figures.catalogue import draw_all
 from turncoat.report.styles import looks_of
+from turncoat.simulate.loop import play
 
 T = 3000
 

@@ -27,7 +27,7 @@ import pytest
 
 import turncoat as tc
 from turncoat.learners.turncoat import Turncoat
-from turncoat.play import play
+from turncoat.simulate.loop import play
 
 T, SEEDS, EARLY = 20_000, 20, 200
 

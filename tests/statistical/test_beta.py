@@ -23,7 +23,7 @@ from scipy.stats import beta, chi2, gamma, ncx2, norm
 from turncoat._compile.jit import jit
 from turncoat.learners import DiscountedThompson, ThompsonSampling
 from turncoat.learners.parts.beta import log_gamma, log_odds, normal
-from turncoat.rng import seed_words
+from turncoat.random import seed_words
 from turncoat.types import Ints, Vector, Words
 
 N = 200_000

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import chi2, ncx2
 
 import turncoat as tc
-from turncoat.rng import uniform
+from turncoat.random import uniform
 
 K, N = 4, 200_000
 LEVEL, POWER = 1e-6, 0.99

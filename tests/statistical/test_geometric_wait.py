@@ -9,7 +9,7 @@ import pytest
 
 from turncoat._compile.jit import jit
 from turncoat.learners.parts.geometric_wait import NEVER, wait
-from turncoat.rng import seed_words
+from turncoat.random import seed_words
 from turncoat.types import Words
 
 ROUNDS = 10**6

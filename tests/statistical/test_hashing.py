@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from turncoat._compile.jit import jit_game
-from turncoat.rng import uniform_at
+from turncoat.random import uniform_at
 from turncoat.types import Ints, Vector
 
 N = 2**20

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 from turncoat.bounds.algorithm_1 import theorem_1
-from turncoat.bounds.algorithm_2 import theorem_2
-from turncoat.paper import first_rho_2
+from turncoat.bounds.theorems import theorem_2
+from turncoat.kim_yun import first_rho_2
 
 GAMES = ((10**5, 10), (10**6, 10), (10**7, 10), (10**7, 100), (10**9, 100), (10**12, 10))
 PER_DECADE = 20

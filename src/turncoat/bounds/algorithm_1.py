@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat.bounds.bound import Bound, Term, parse_game
 
 
@@ -31,13 +31,13 @@ def theorem_1(horizon: int, n_arms: int, n_switches: int) -> Bound:
     though no regret is possible there.
     """
     T, K, S = parse_game(horizon, n_arms, n_switches)
-    H = paper.size(T)
-    alpha, capped = paper.floor_1(T, K)
-    beta = paper.base_floor(T, K)
-    eta = paper.master_rate_1(T)
+    H = kim_yun.size(T)
+    alpha, capped = kim_yun.floor_1(T, K)
+    beta = kim_yun.base_floor(T, K)
+    eta = kim_yun.master_rate_1(T)
     starts = S * math.log(1.0 / beta) + math.log(K)
-    candidates = paper.candidates(T)
-    rates = [paper.base_rate_1(h, T, K) for h in candidates]
+    candidates = kim_yun.candidates(T)
+    rates = [kim_yun.base_rate_1(h, T, K) for h in candidates]
     base = min(range(H), key=lambda i: starts / rates[i] + rates[i] * K * T / (2.0 * alpha))
     h, xi = candidates[base], rates[base]
     terms = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from turncoat.cli.screen import plain_table, screen
+from turncoat.cli.console import plain_table, screen
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.errors import unknown
 from turncoat.learners import LEARNERS, SETTINGS, Learner

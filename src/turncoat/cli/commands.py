@@ -147,7 +147,7 @@ def list_all(name: str | None) -> None:
       turncoat list arena           one suite
     """
     if name is None:
-        from turncoat.cli.roster import show_all
+        from turncoat.cli.list import show_all
 
         show_all()
     else:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turncoat.cli.screen import screen
+from turncoat.cli.console import screen
 from turncoat.errors import OptionError
 from turncoat.service import messages
 from turncoat.service.engine import Engine

@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
-from turncoat.cli.board import SEERS, boards
-from turncoat.cli.live import watched_race
+from turncoat.cli.console import screen
+from turncoat.cli.leaderboard import SEERS, boards
 from turncoat.cli.numbers import counted
-from turncoat.cli.screen import screen
+from turncoat.cli.progress import watched_race
 from turncoat.environments import suite
 from turncoat.racing import ENTRIES, FEW, Result, entry, in_leagues
 

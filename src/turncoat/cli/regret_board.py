@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from turncoat.cli.console import plain_table, screen
 from turncoat.cli.numbers import counted, writer
-from turncoat.cli.screen import plain_table, screen
 
 if TYPE_CHECKING:
     from turncoat.cli.regret import Found, Segment

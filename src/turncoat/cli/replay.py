@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turncoat.cli.live import watched_race
+from turncoat.cli.console import screen
+from turncoat.cli.progress import watched_race
 from turncoat.cli.replay_board import print_board
-from turncoat.cli.screen import screen
 from turncoat.cli.table_input import Values, read_values
 from turncoat.environments import Table
 from turncoat.errors import TableError

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from turncoat.cli.board import SEERS
+from turncoat.cli.console import plain_table, screen
+from turncoat.cli.leaderboard import SEERS
 from turncoat.cli.numbers import counted, writer
-from turncoat.cli.screen import plain_table, screen
 from turncoat.racing import BANDIT, league_of
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from turncoat.cli.console import screen
 from turncoat.cli.race import show_result, write_report
-from turncoat.cli.screen import screen
 from turncoat.errors import RaceError
 from turncoat.racing import Result
 

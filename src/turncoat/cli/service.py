@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.service.clock import as_datetime
 from turncoat.service.store import Store, open_store
 
@@ -81,7 +81,7 @@ def run_key_add(name: str, scopes: list[str], days: float | None, database: str)
 
 def run_key_list(database: str) -> None:
     """Show all keys."""
-    from turncoat.cli.screen import plain_table, screen
+    from turncoat.cli.console import plain_table, screen
     from turncoat.service.api_keys import listed
 
     with _store(database) as store, store.reading() as session:
@@ -163,7 +163,7 @@ def run_verify(experiments: list[str], database: str) -> None:
     """Rebuild and compare."""
     from rich.progress import Progress
 
-    from turncoat.cli.screen import screen
+    from turncoat.cli.console import screen
     from turncoat.service.experiments.verify import broken_audit, replay
 
     console = screen(stderr=True)

@@ -28,7 +28,7 @@ from turncoat.environments.inputs import (
 )
 from turncoat.environments.noise import scattered
 from turncoat.errors import OptionError
-from turncoat.rng import seed_words, uniform_at
+from turncoat.random import seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed
 
 

@@ -23,7 +23,7 @@ from turncoat.environments.layout import random_edges
 from turncoat.environments.linear import MOST_DIMENSIONS, unit_rows
 from turncoat.environments.segments import segment_of
 from turncoat.errors import OptionError
-from turncoat.rng import seed_words, uniform_at
+from turncoat.random import seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed, Vector
 
 

@@ -19,7 +19,7 @@ from turncoat.environments.environment import MOST_CELLS, Environment
 from turncoat.environments.inputs import MOST_ROUNDS, Noise, parse_noise, parse_whole, seed_text
 from turncoat.environments.noise import scattered
 from turncoat.errors import OptionError
-from turncoat.rng import seed_words, uniform_at
+from turncoat.random import seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from turncoat.errors import TableError
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.types import Matrix
 
 if TYPE_CHECKING:

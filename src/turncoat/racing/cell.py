@@ -16,9 +16,9 @@ from turncoat._compile.dispatch import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner
-from turncoat.play import Notes, advance, bad_loss, blank_notes, sees, state_in
 from turncoat.racing.checkpoints import blocks
 from turncoat.racing.witness import WITNESSED, Witness
+from turncoat.simulate.loop import Notes, advance, bad_loss, blank_notes, sees, state_in
 from turncoat.types import Ints, Matrix, Vector
 
 MOST_SHARES = 64  # arms whose shares are kept

@@ -19,7 +19,7 @@ from turncoat.environments import Environment
 from turncoat.environments.inputs import parse_whole
 from turncoat.errors import OptionError, RaceError
 from turncoat.learners import Learner
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.racing.cell import Cell, play_cell
 from turncoat.racing.coordinates import CellAt, GroundAt
 from turncoat.racing.precompile import warm_up

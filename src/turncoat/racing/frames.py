@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.racing.cell import Cell
 from turncoat.racing.coordinates import CellAt
 from turncoat.racing.reference import Ground

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.racing.leagues import in_leagues
 from turncoat.statistics import Estimate, mean_ranks, means, ranks
-from turncoat.statistics.inputs import Floats
+from turncoat.validation.numbers import Floats
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,11 +16,11 @@ from turncoat._compile.dispatch import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.learners import Learner
-from turncoat.play import blank_notes, run, state_in
 from turncoat.racing.reference import follow, start_walk
 from turncoat.racing.split import can_split, split_losses
 from turncoat.racing.witness import Witness
 from turncoat.regret import Comparator
+from turncoat.simulate.loop import blank_notes, run, state_in
 
 
 def warm_up_ground(environment: Environment) -> None:

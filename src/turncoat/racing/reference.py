@@ -18,8 +18,8 @@ from turncoat.environments.environment import write_losses
 from turncoat.racing.checkpoints import blocks
 from turncoat.racing.witness import check_losses
 from turncoat.regret import Comparator
-from turncoat.regret.table import BLOCK_CELLS, BLOCK_VALUES
 from turncoat.types import Ints, Matrix, Vector
+from turncoat.validation.tables import BLOCK_CELLS, BLOCK_VALUES
 
 LEAST_SWITCHES, MOST_SWITCHES = 8, 64  # of the comparator, where nobody says how many
 MOST_SEGMENTS = 1000  # of a planted path that is kept

@@ -23,10 +23,10 @@ from turncoat.environments import Environment
 from turncoat.errors import OptionError
 from turncoat.learners.base.master import Master
 from turncoat.learners.base.omd_bases import expected_loss
-from turncoat.play import Notes, bad_loss, blank_notes, run
 from turncoat.racing.cell import Cell
 from turncoat.racing.checkpoints import blocks
 from turncoat.racing.theory import theorem_of
+from turncoat.simulate.loop import Notes, bad_loss, blank_notes, run
 from turncoat.types import Ints, Matrix, Vector
 
 MOST_ROUNDS = 10**6  # of a game whose regret is split

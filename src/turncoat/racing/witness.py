@@ -13,8 +13,8 @@ import numpy as np
 from turncoat._compile.dispatch import loss_of, see
 from turncoat._compile.jit import borrow, jit_game
 from turncoat.environments import Environment
-from turncoat.play import outside
 from turncoat.regret import Comparator
+from turncoat.simulate.loop import outside
 from turncoat.types import Ints, Matrix
 
 WITNESSED = 1024  # rounds at a time

@@ -32,9 +32,9 @@ from numpy.typing import ArrayLike
 
 from turncoat._compile.jit import jit_game
 from turncoat.errors import OptionError
-from turncoat.regret.table import as_switches, blocks
 from turncoat.tables import as_table
 from turncoat.types import Matrix, Vector
+from turncoat.validation.tables import as_switches, blocks
 
 
 class Frontier(NamedTuple):

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from turncoat._compile.jit import jit_game
 from turncoat.regret.comparator import best_switching_losses
-from turncoat.regret.table import as_arms, as_switches, blocks
 from turncoat.tables import as_table
 from turncoat.types import Ints, Matrix, Vector
+from turncoat.validation.tables import as_arms, as_switches, blocks
 
 
 @jit_game

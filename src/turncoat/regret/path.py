@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat._compile.jit import jit_game
-from turncoat.regret.table import as_switches, blocks
 from turncoat.tables import as_table
 from turncoat.types import Ints, Matrix, Vector
+from turncoat.validation.tables import as_switches, blocks
 
 ROUND, ARM, PARENT = 0, 1, 2  # the columns of a node
 FIRST_NODES = 1024

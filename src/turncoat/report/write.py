@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from turncoat.errors import RaceError
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.racing.files import write_whole
 from turncoat.report.frames import Frames
 from turncoat.report.settle import settled_pdf, settled_svg

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.service import errors, messages
 from turncoat.service.errors import Problem, Unavailable, Unprocessable
 

@@ -28,9 +28,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from turncoat.statistics.inputs import Floats
 from turncoat.statistics.resampling import N_RESAMPLES, resamples
 from turncoat.statistics.student import t_quantile
+from turncoat.validation.numbers import Floats
 
 Smooth: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]  # means (…, m) -> value (…), gradient (…, m)
 

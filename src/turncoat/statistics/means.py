@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat.statistics.estimate import Estimate, estimate, linear
-from turncoat.statistics.inputs import Floats, parse_level, parse_method, parse_numbers
+from turncoat.validation.numbers import Floats, parse_level, parse_method, parse_numbers
 
 
 def means(regrets: ArrayLike, *, level: float = 0.95, method: str = "t") -> Estimate:

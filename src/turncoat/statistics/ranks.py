@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat.statistics.estimate import Estimate, estimate, linear
-from turncoat.statistics.inputs import Floats, parse_level, parse_method, parse_numbers
 from turncoat.statistics.means import paired
 from turncoat.types import Ints, Vector
+from turncoat.validation.numbers import Floats, parse_level, parse_method, parse_numbers
 
 
 class Ranks(NamedTuple):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from turncoat.errors import OptionError
 from turncoat.statistics.estimate import Estimate, estimate
-from turncoat.statistics.inputs import Floats, parse_level, parse_method, parse_numbers, parse_offset
+from turncoat.validation.numbers import Floats, parse_level, parse_method, parse_numbers, parse_offset
 
 
 def ratios(

@@ -33,17 +33,17 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.inputs import parse_switches, parse_word
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.learners.parts.tree_sampling import ask, probability
 from turncoat.mirror.entropy import share_tree, step_one_hot_tree
 from turncoat.mirror.tree import fill, set_leaf, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_switches, parse_word
 
 Projection: TypeAlias = Literal["exact", "sharing"]
 PROJECTIONS = ("exact", "sharing")
@@ -135,7 +135,7 @@ class ClippedOMD(Learner):
         K, T = self.n_arms, int(self.horizon or 1)
         self._n_switches = parse_switches(n_switches, T)
         xi = learning_rate(T, K, 1 if self._n_switches is None else self._n_switches)
-        self.start([K, xi, paper.base_floor(T, K), projection == "sharing"], n_more=tree_size(K))
+        self.start([K, xi, kim_yun.base_floor(T, K), projection == "sharing"], n_more=tree_size(K))
         fill(self.view().tree, K, 1.0)
 
     @property

@@ -37,12 +37,12 @@ from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.inputs import parse_risk
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.learners.parts.tree_sampling import exploring_ask, exploring_probability
 from turncoat.mirror.softmax import add, weigh
 from turncoat.mirror.tree import fill, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_risk
 
 
 def learning_rate(T: int, K: int) -> float:

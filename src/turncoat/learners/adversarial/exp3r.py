@@ -46,12 +46,12 @@ from turncoat.learners.adversarial.exp3 import Exp3State
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
 from turncoat.learners.base.saved_state import are_counts
-from turncoat.learners.inputs import parse_between, parse_positive
 from turncoat.learners.parts.tree_sampling import exploring_ask, exploring_probability
 from turncoat.mirror.softmax import smallest
 from turncoat.mirror.tree import fill, tree_size
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_between, parse_positive
 
 MOST_SCALE = 1000.0
 SMALLEST_GAP = 1e-6  # with less, no game is long enough for one test

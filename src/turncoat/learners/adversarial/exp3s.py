@@ -36,12 +36,12 @@ from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.inputs import parse_switches
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.mirror.entropy import LARGEST_TOTAL, rescale
 from turncoat.mirror.tree import find, set_leaf, total, tree_size
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_switches
 
 LARGEST_EXPONENT = 100.0
 

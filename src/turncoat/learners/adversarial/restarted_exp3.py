@@ -37,12 +37,12 @@ from turncoat.learners.adversarial.exp3 import loss_rate
 from turncoat.learners.base.blocks import N_MARKS, BlockLearner
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts
-from turncoat.learners.inputs import parse_switches
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.learners.parts.tree_sampling import ask, probability
 from turncoat.mirror.softmax import charge
 from turncoat.mirror.tree import fill, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_switches
 
 
 def block_length(T: int, K: int, S: int) -> int:

@@ -39,13 +39,13 @@ from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.inputs import parse_word
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.learners.parts.tree_sampling import ask, probability
 from turncoat.mirror.softmax import add, smallest
 from turncoat.mirror.tree import fill, rebuild, tree_size
 from turncoat.mirror.tsallis import settle
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_word
 
 Estimator: TypeAlias = Literal["iw", "rv"]
 ESTIMATORS = ("iw", "rv")

@@ -19,7 +19,7 @@ from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from turncoat._compile.cache import PACKAGE
 from turncoat._compile.dispatch import ask, probability_of, tell, view_of, write_probabilities
 from turncoat._compile.jit import borrow, compiled_as, jit, jit_rule
-from turncoat.rng import N_WORDS
+from turncoat.random import N_WORDS
 from turncoat.types import Vector, Words
 
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable
 
 from turncoat.learners.base.learner import Learner
-from turncoat.learners.inputs import unit_loss
 from turncoat.types import Decision, Label, Vector
+from turncoat.validation.games import unit_loss
 
 N_MARKS = 3
 _RUN, _FIRST, _DROPPED = range(N_MARKS)

@@ -19,7 +19,7 @@ import numpy as np
 from turncoat._compile.dispatch import ask, tell, view_of, write_probabilities
 from turncoat._compile.jit import borrow, jit, jit_rule
 from turncoat.learners.parts.importance_weights import is_probability
-from turncoat.rng import N_WORDS
+from turncoat.random import N_WORDS
 from turncoat.types import Ints, Vector, Words
 
 CLOCK = N_WORDS

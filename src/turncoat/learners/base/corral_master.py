@@ -17,20 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.base_stack import chance_of
 from turncoat.learners.base.generic_master import Keeper
-from turncoat.learners.inputs import parse_positive
 from turncoat.mirror.log_barrier import step_one_hot
 from turncoat.types import Label, Seed, Vector
+from turncoat.validation.games import parse_positive
 
 MOST_RATE = 1.0
 
 
 def master_rate(T: int, K: int, M: int) -> float:
     """eta = sqrt(M/(KT)): what balances the bound for bases whose regret is of order sqrt(KT)."""
-    return min(math.sqrt(M / (K * paper.rounds(T))), MOST_RATE)
+    return min(math.sqrt(M / (K * kim_yun.rounds(T))), MOST_RATE)
 
 
 @jit_rule

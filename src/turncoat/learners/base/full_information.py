@@ -19,9 +19,9 @@ from turncoat._compile.jit import borrow, jit
 from turncoat.errors import LossTypeError, ObserveError
 from turncoat.learners.base.buffer import HEAD, Flat, flat
 from turncoat.learners.base.learner import Learner
-from turncoat.learners.inputs import unit_losses
 from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.types import Decision, Vector
+from turncoat.validation.games import unit_losses
 
 Losses = Sequence[float] | NDArray[Any]
 

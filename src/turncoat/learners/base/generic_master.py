@@ -26,7 +26,7 @@ from turncoat.learners.base.learner import Learner
 from turncoat.learners.base.saved_state import problem
 from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
-from turncoat.rng import N_WORDS, seed_words
+from turncoat.random import N_WORDS, seed_words
 from turncoat.types import Label, Matrix, Seed, Vector
 
 SIZES = HEAD + 3  # where n and size of the blocks begin

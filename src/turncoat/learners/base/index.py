@@ -25,10 +25,10 @@ import numpy as np
 
 from turncoat._compile.jit import jit, jit_rule
 from turncoat.learners.base.learner import Learner
-from turncoat.learners.inputs import parse_positive
 from turncoat.learners.parts.kl import is_below, upper
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Vector
+from turncoat.validation.games import parse_positive
 
 Index: TypeAlias = Literal["ucb", "kl"]
 INDICES = ("ucb", "kl")

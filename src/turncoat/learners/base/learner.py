@@ -33,9 +33,9 @@ from turncoat.errors import (
 from turncoat.learners.base.buffer import CLOCK, HEAD, Served, flat
 from turncoat.learners.base.fixed_arms import FixedArms
 from turncoat.learners.base.saved_state import check_words, outstanding_ids, packed, problem, unpacked
-from turncoat.learners.inputs import is_whole, parse_arms, parse_horizon, parse_propensity, parse_range, unit_loss
-from turncoat.rng import N_WORDS, seed_words
+from turncoat.random import N_WORDS, seed_words
 from turncoat.types import Decision, Label, Seed, Vector
+from turncoat.validation.games import is_whole, parse_arms, parse_horizon, parse_propensity, parse_range, unit_loss
 
 STATE_FORMAT = 1
 _MOST_BASES = 2**31  # far above any; what compiled code is handed must fit its integers

@@ -27,8 +27,8 @@ from turncoat.errors import ArmsError, FeaturesError, StateError
 from turncoat.learners.base.buffer import Flat, Served
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.base.saved_state import packed, unpacked
-from turncoat.learners.inputs import is_whole, parse_positive, parse_propensity, unit_loss
 from turncoat.types import Decision, Label, Matrix, Seed, Vector
+from turncoat.validation.games import is_whole, parse_positive, parse_propensity, unit_loss
 
 MOST_DIMENSIONS = 256  # a round costs their cube
 MOST_NORM = 1e6

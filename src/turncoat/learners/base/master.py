@@ -7,16 +7,16 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat._compile.dispatch import ask, tell, view_of, write_probabilities
 from turncoat._compile.jit import borrow, jit, jit_rule
 from turncoat.learners.base.buffer import HEAD, Flat, Served
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.base.omd_bases import bases_size, distributions, draw, mixture, probability, start, update
-from turncoat.learners.inputs import parse_word
 from turncoat.learners.parts.importance_weights import is_probability
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.games import parse_word
 
 Feedback: TypeAlias = Literal["own", "shared"]
 Projection: TypeAlias = Literal["exact", "mixing"]
@@ -123,7 +123,7 @@ class Master(Learner):
         parse_word("projection", projection, PROJECTIONS)
         self._feedback, self._projection = feedback, projection
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
-        self._candidates = paper.candidates(int(self.horizon or 1))
+        self._candidates = kim_yun.candidates(int(self.horizon or 1))
 
     def _start_master(self, numbers: Sequence[float], n_vectors: int) -> Any:
         """Lay out the buffer, master and bases uniform; the view, whose rates are still to be set."""

@@ -17,7 +17,7 @@ from turncoat._compile.jit import jit, jit_rule
 from turncoat.mirror.entropy import step_one_hot_tree
 from turncoat.mirror.softmax import charge
 from turncoat.mirror.tree import fill, find, total, tree_size
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Matrix, Vector, Words
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from turncoat.errors import StateError
-from turncoat.learners.inputs import is_whole
 from turncoat.mirror.tree import rebuild
 from turncoat.types import Vector
+from turncoat.validation.games import is_whole
 
 KEYS = (
     "format",

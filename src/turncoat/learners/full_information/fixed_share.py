@@ -39,10 +39,10 @@ from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.full_information import FullInformationLearner
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.full_information.hedge import learn
-from turncoat.learners.inputs import parse_switches
 from turncoat.learners.parts.tree_sampling import ask, probability
 from turncoat.mirror.tree import fill, rebuild, tree_size
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_switches
 
 
 def sharing(T: int, K: int, S: int) -> float:

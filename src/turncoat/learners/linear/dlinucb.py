@@ -50,10 +50,10 @@ from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.index import MOST_EXPLORATION, largest
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.linear import MOST_NORM, LinearLearner
-from turncoat.learners.inputs import parse_between, parse_positive, parse_switches
 from turncoat.learners.parts.discounting import SMALLEST_DISCOUNT, parse_discount
 from turncoat.mirror.cholesky import add_outer, dot, factor, solve, transpose
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import parse_between, parse_positive, parse_switches
 
 SIGMA = 0.5
 N_CONSTANTS = 7

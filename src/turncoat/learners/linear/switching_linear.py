@@ -53,10 +53,10 @@ from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
 from turncoat.learners.base.linear import MOST_DIMENSIONS
 from turncoat.learners.base.saved_state import packed, unpacked
-from turncoat.learners.inputs import parse_propensity, parse_switches, unit_loss
 from turncoat.mirror.cholesky import dot, factor, solve
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Decision, Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import parse_propensity, parse_switches, unit_loss
 
 N_CONSTANTS = 6
 SLACK = 1e-9

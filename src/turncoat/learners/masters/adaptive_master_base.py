@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
@@ -51,10 +51,10 @@ from turncoat.learners.base.master import (
     soften,
 )
 from turncoat.learners.base.omd_bases import Bases, view_bases
-from turncoat.learners.inputs import parse_word
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.mirror.log_barrier import step_dense, step_one_hot
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_word
 
 RATES = ("paper", "theorem")
 N_NUMBERS = 7
@@ -175,21 +175,21 @@ class AdaptiveMasterBase(Master):
         loss_range: Sequence[float] = (0.0, 1.0),
         feedback: Feedback = "own",
         projection: Projection = "exact",
-        rate: paper.Rate = "paper",
+        rate: kim_yun.Rate = "paper",
     ) -> None:
         parse_word("rate", rate, RATES)
         self._rate = rate
         super().__init__(arms, horizon, seed, loss_range, feedback, projection)
         K, T = self.n_arms, int(self.horizon or 1)
-        numbers = [paper.floor_2(T), paper.base_floor(T, K), paper.growth_2(T)]
+        numbers = [kim_yun.floor_2(T), kim_yun.base_floor(T, K), kim_yun.growth_2(T)]
         state: Any = self._start_master(numbers, n_vectors=7)
-        state.eta[:] = paper.master_rate_2(T, K, rate)
-        state.rho[:] = paper.first_rho_2(T)
-        state.first[:] = [paper.base_rate_2(h, T, K, 1.0) for h in self._candidates]
+        state.eta[:] = kim_yun.master_rate_2(T, K, rate)
+        state.rho[:] = kim_yun.first_rho_2(T)
+        state.first[:] = [kim_yun.base_rate_2(h, T, K, 1.0) for h in self._candidates]
         state.xi[:] = state.first / np.sqrt(state.rho)
 
     @property
-    def rate(self) -> paper.Rate:
+    def rate(self) -> kim_yun.Rate:
         """Which first learning rate the master took: the "paper"'s, or its "theorem"'s."""
         return self._rate
 

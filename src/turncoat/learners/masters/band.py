@@ -50,13 +50,13 @@ from turncoat.learners.base.generic_master import SIZES, Choice, Keeper, registe
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.master import pick
 from turncoat.learners.base.shared_master import FIRST, N_SEEN, baseline, bold_charge, charge, may_be_high, see
-from turncoat.learners.inputs import is_number, parse_word
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.stochastic.discounted_ucb import DiscountedUCB
 from turncoat.learners.stochastic.glr_kl_ucb import GLRklUCB
 from turncoat.mirror.entropy import step_dense
-from turncoat.rng import N_WORDS, uniform
+from turncoat.random import N_WORDS, uniform
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import is_number, parse_word
 
 MasterRule: TypeAlias = Literal["guaranteed", "bold"]
 MASTERS = ("guaranteed", "bold")

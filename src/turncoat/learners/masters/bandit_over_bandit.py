@@ -48,11 +48,11 @@ from turncoat.learners.base.blocks import N_MARKS, BlockLearner
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.master import pick
-from turncoat.learners.inputs import is_whole
 from turncoat.mirror.softmax import add, softmax
 from turncoat.mirror.tree import fill, tree_size
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import is_whole
 
 N_NUMBERS = 5
 

@@ -43,7 +43,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.adversarial.clipped_omd import ClippedOMD
 from turncoat.learners.base.base_stack import ask_base, fresh_of, row_of, tell_base, view_herd
@@ -53,7 +53,7 @@ from turncoat.learners.base.generic_master import SIZES, Choice, register_keeper
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.master import pick
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.rng import N_WORDS, uniform
+from turncoat.random import N_WORDS, uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
 
 STABILITIES = ("none", "half", "kept")  # as numbers: 0, 1, 2
@@ -61,7 +61,7 @@ STABILITIES = ("none", "half", "kept")  # as numbers: 0, 1, 2
 
 def grid(T: int) -> list[int]:
     """The candidate numbers of switches of Kim & Yun, whole and below T."""
-    return sorted({min(round(h), T - 1) for h in paper.candidates(T)})
+    return sorted({min(round(h), T - 1) for h in kim_yun.candidates(T)})
 
 
 class CorralState(NamedTuple):
@@ -186,7 +186,7 @@ class Corral(BarrierKeeper):
         super().__init__(arms, horizon, seed, loss_range, bases)
         K, T, M = self.n_arms, int(self.horizon or 1), len(self._fresh)
         stable = [STABILITIES.index(base.stability) for base in self._fresh]
-        numbers = [1.0 / paper.rounds(T), paper.growth_2(T), *stable]
+        numbers = [1.0 / kim_yun.rounds(T), kim_yun.growth_2(T), *stable]
         self._start_master(numbers, 4 * M + K + N_WORDS, T, rate)
 
     def _default_bases(self) -> Any:

@@ -31,7 +31,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.errors import TuningWarning
@@ -182,10 +182,10 @@ class MasterBase(Master):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, feedback, projection)
         K, T = self.n_arms, int(self.horizon or 1)
-        alpha, capped = paper.floor_1(T, K)
+        alpha, capped = kim_yun.floor_1(T, K)
         if capped:
             text = f"alpha of Algorithm 1 exceeds 1/H at horizon {T} with {K} arms; using 1/(2H) = {alpha:.4g} instead"
             warnings.warn(text, TuningWarning, stacklevel=2)
-        state: Any = self._start_master([alpha, paper.base_floor(T, K)], n_vectors=7)
-        state.eta[:] = paper.master_rate_1(T)
-        state.xi[:] = [paper.base_rate_1(h, T, K) for h in self._candidates]
+        state: Any = self._start_master([alpha, kim_yun.base_floor(T, K)], n_vectors=7)
+        state.eta[:] = kim_yun.master_rate_1(T)
+        state.xi[:] = [kim_yun.base_rate_1(h, T, K) for h in self._candidates]

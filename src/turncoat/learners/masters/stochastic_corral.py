@@ -40,7 +40,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.base_stack import ask_base, chance_of, row_of, tell_base, view_herd
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
@@ -49,11 +49,11 @@ from turncoat.learners.base.generic_master import SIZES, Choice, register_keeper
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.master import pick
 from turncoat.learners.base.saved_state import are_counts
-from turncoat.learners.inputs import parse_whole
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.learners.stochastic.ucb1 import UCB1
-from turncoat.rng import N_WORDS, uniform
+from turncoat.random import N_WORDS, uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_whole
 
 MOST_SNAPSHOTS = 10_000
 EXPLORATIONS = (2.0, 0.5, 0.125)  # of the bases where none are given: the theorem's UCB1, and two bolder ones
@@ -217,7 +217,7 @@ class StochasticCorral(BarrierKeeper):
         self._n_snapshots = parse_whole("n_snapshots", n_snapshots, 1, MOST_SNAPSHOTS)
         super().__init__(arms, horizon, seed, loss_range, bases, copies=1 + self._n_snapshots)
         K, T, M = self.n_arms, n_pairs(int(self.horizon or 1)), len(self._fresh)
-        numbers = [self._n_snapshots, 1.0 / paper.rounds(T), paper.growth_2(T)]
+        numbers = [self._n_snapshots, 1.0 / kim_yun.rounds(T), kim_yun.growth_2(T)]
         self._start_master(numbers, 5 * M + 2 + K + N_WORDS, T, rate)
 
     def _default_bases(self) -> Any:

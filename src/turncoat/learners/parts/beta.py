@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 
 from turncoat._compile.jit import jit
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Words
 
 SQUEEZE = 0.0331  # u < 1 - 0.0331 x⁴ implies (3), and spares its logarithms nearly always

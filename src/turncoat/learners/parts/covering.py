@@ -12,9 +12,9 @@ without, as many as a clock can ever need.
 from __future__ import annotations
 
 from turncoat._compile.jit import jit_rule
-from turncoat.learners.inputs import MOST_ROUNDS
 from turncoat.mirror.tree import rebuild
 from turncoat.types import Matrix, Vector
+from turncoat.validation.games import MOST_ROUNDS
 
 SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any damage worth the name
 

@@ -15,9 +15,9 @@ import math
 from typing import Any
 
 from turncoat._compile.jit import jit
-from turncoat.learners.inputs import parse_between
 from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.types import Vector
+from turncoat.validation.games import parse_between
 
 SMALLEST_DISCOUNT = 1e-6
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from turncoat._compile.jit import jit
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Words
 
 NEVER = 2.0**54  # a round that does not come

@@ -12,7 +12,7 @@ from typing import Any
 
 from turncoat._compile.jit import jit_rule
 from turncoat.mirror.tree import find, total
-from turncoat.rng import uniform
+from turncoat.random import uniform
 
 SMALLEST_SERVED = 1e-300  # a draw of exactly 0 can meet a weight that is 0 as a share of the total
 

@@ -51,10 +51,10 @@ from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
 from turncoat.learners.base.saved_state import are_counts
-from turncoat.learners.inputs import parse_between
 from turncoat.learners.parts.dyadic import moment, n_rows, row_of
 from turncoat.learners.parts.geometric_wait import NEVER, wait
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import parse_between
 
 GOOD, BAD, FRESH = 0.0, 1.0, 2.0  # FRESH: BAD since the last round, and not yet looked at by (4)
 N_CONSTANTS = 7

@@ -37,10 +37,10 @@ from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.inputs import MOST_ROUNDS, parse_prior, parse_switches
 from turncoat.learners.parts.beta import log_odds
 from turncoat.learners.parts.discounting import discount_for, grow_older, parse_discount, weight
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import MOST_ROUNDS, parse_prior, parse_switches
 
 
 class DiscountedThompsonState(NamedTuple):

@@ -49,9 +49,9 @@ from turncoat.learners.base.index import (
     ucb_index,
 )
 from turncoat.learners.base.learner import Facts
-from turncoat.learners.inputs import MOST_ROUNDS, parse_switches, parse_word
 from turncoat.learners.parts.discounting import discount_for, grow_older, parse_discount, weight
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import MOST_ROUNDS, parse_switches, parse_word
 
 
 class DiscountedUCBState(NamedTuple):

@@ -53,9 +53,9 @@ from turncoat.learners.base.exploration import forcing, turn
 from turncoat.learners.base.index import IndexLearner, kl_index, largest
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.saved_state import are_counts
-from turncoat.learners.inputs import parse_between, parse_positive, parse_switches, parse_whole, parse_word
 from turncoat.learners.parts.glr import LOWER, UPPER, chain_damage, evidence, extend
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import parse_between, parse_positive, parse_switches, parse_whole, parse_word
 
 Restart: TypeAlias = Literal["global", "local"]
 RESTARTS = ("global", "local")

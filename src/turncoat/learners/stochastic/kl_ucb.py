@@ -34,8 +34,8 @@ from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.index import IndexLearner, kl_index, largest
 from turncoat.learners.base.learner import Facts
-from turncoat.learners.inputs import parse_between
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_between
 
 MOST_EXTRA = 1000.0
 

@@ -32,7 +32,7 @@ Departures from the paper: UCB1's own ln n in (3), for which theory wants ln(T/d
 above; ties are broken at random (index.py). Rounds are counted in tells: a late tell counts for the copy that plays
 now, g is its present one, and a tell from before a restart is a sample of the present: to drop it, as other learners in
 blocks do, would lose nearly all rounds of the first blocks of 1, 2, 4, … wherever losses come late. Chance at a tell is
-by position (rng.py), so asks change nothing. Past the horizon blocks of the last length repeat. With replays = 0 and
+by position (random.py), so asks change nothing. Past the horizon blocks of the last length repeat. With replays = 0 and
 tests that cannot fire it is UCB1 begun anew after 1, 2, 4, … rounds.
 Cost per round: O(K + log T); memory 2 K log2 T words.
 References: C.-Y. Wei, H. Luo, "Non-stationary reinforcement learning without prior knowledge: an optimal black-box
@@ -54,9 +54,9 @@ from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.saved_state import are_counts
-from turncoat.learners.inputs import parse_between, parse_positive
-from turncoat.rng import uniform_at
+from turncoat.random import uniform_at
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import parse_between, parse_positive
 
 MOST_SCALE = 1000.0
 

@@ -38,7 +38,7 @@ total variation V. They leave C_0 open; `proven_eviction` is what Freedman's ine
 that is played. Both defaults were measured: docs/learners/meta.md. (2) is from memory of the paper.
 Departures from the paper: an arm is lost before a replay that starts in the same round, not after it. p in (3) is what
 was served. Rounds are counted in tells; a late tell counts as a round of the present. Chance at a tell is by position
-(rng.py), so asks change nothing. The first base never ends, so past
+(random.py), so asks change nothing. The first base never ends, so past
 the horizon it goes on; intervals then have less than 2^(1 + floor(log2 T)) rounds.
 Cost per round: O(K log T); memory 2 K log2 T words.
 Reference: J. Suk, S. Kpotufe, "Tracking most significant arm switches in bandits", COLT 2022.
@@ -57,10 +57,10 @@ from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
 from turncoat.learners.base.saved_state import are_counts
-from turncoat.learners.inputs import parse_between, parse_positive
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.rng import uniform, uniform_at
+from turncoat.random import uniform, uniform_at
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import parse_between, parse_positive
 
 MOST_EVICTION = 1e6
 

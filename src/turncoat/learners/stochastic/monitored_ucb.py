@@ -45,8 +45,8 @@ from turncoat.learners.base.exploration import forcing, turn
 from turncoat.learners.base.index import INDICES, Index, IndexLearner, kl_index, largest, ucb_index
 from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.saved_state import are_counts
-from turncoat.learners.inputs import is_whole, parse_between, parse_positive, parse_switches, parse_word
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import is_whole, parse_between, parse_positive, parse_switches, parse_word
 
 LONGEST_WINDOW = 2**20
 MOST_SCALE = 1000.0

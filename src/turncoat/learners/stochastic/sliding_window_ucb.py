@@ -44,9 +44,9 @@ from turncoat.errors import OptionError
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.index import INDICES, Index, IndexLearner, kl_index, largest, parse_exploration, ucb_index
 from turncoat.learners.base.learner import Facts
-from turncoat.learners.inputs import MOST_ROUNDS, is_whole, parse_switches, parse_word
 from turncoat.mirror.softmax import add
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import MOST_ROUNDS, is_whole, parse_switches, parse_word
 
 MOST_WINDOW = 2**30
 

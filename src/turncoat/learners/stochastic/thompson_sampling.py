@@ -41,9 +41,9 @@ from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.inputs import parse_prior
 from turncoat.learners.parts.beta import log_odds
 from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.validation.games import parse_prior
 
 
 class ThompsonSamplingState(NamedTuple):

@@ -33,8 +33,8 @@ from turncoat._compile.jit import jit_rule
 from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
 from turncoat.learners.base.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
 from turncoat.learners.base.learner import Facts
-from turncoat.learners.inputs import parse_positive
 from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.validation.games import parse_positive
 
 
 class UCB1State(NamedTuple):

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from turncoat.errors import ArmsError
-from turncoat.learners.inputs import is_whole
 from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.learners.turncoat.arms import gone, grown, retire
 from turncoat.learners.turncoat.loss_range import ScaledLearner
 from turncoat.learners.turncoat.restricted_arms import ask_among, probabilities_among, tell_among
 from turncoat.types import Decision, Ints, Label, Vector
+from turncoat.validation.games import is_whole
 
 
 class ChangingLearner(ScaledLearner):

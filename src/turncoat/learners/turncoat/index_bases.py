@@ -30,7 +30,7 @@ from turncoat.learners.turncoat.constants import (
 )
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL
-from turncoat.rng import uniform_at
+from turncoat.random import uniform_at
 from turncoat.types import Matrix, Vector
 
 UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more by lot

@@ -23,12 +23,12 @@ from typing import Any, Literal, Self, TypeAlias
 from turncoat._compile.jit import borrow, jit
 from turncoat.errors import LossError, LossTypeError, OptionError, StateError
 from turncoat.learners.base.learner import Learner
-from turncoat.learners.inputs import is_number
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.turncoat.index_bases import lead, refresh
 from turncoat.learners.turncoat.rule import probability
 from turncoat.learners.turncoat.state import view
 from turncoat.types import Decision, Label, Seed, Vector
+from turncoat.validation.games import is_number
 
 LossRange: TypeAlias = Sequence[float] | Literal["adaptive"]
 

@@ -20,7 +20,7 @@ from turncoat._compile.jit import jit, jit_inside
 from turncoat.learners.turncoat.constants import N_CLIPPED, N_MIRRORS
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Matrix, Vector
 
 

@@ -32,7 +32,7 @@ from turncoat.learners.turncoat.mirror_bases import fold, rebuild
 from turncoat.learners.turncoat.observers.history import believe, believed
 from turncoat.learners.turncoat.rule import begin, draw_base, finish, is_seen, move_trust
 from turncoat.learners.turncoat.state import TurncoatState, view
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Ints, Vector
 
 LEAST_WEIGHT = 1e-100  # of all

@@ -12,7 +12,7 @@ from turncoat.learners.turncoat.mirror_bases import chance_in_mirrors, charge_mi
 from turncoat.learners.turncoat.observers.history import believe, believed, write
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import step_dense_floors
-from turncoat.rng import uniform
+from turncoat.random import uniform
 from turncoat.types import Vector
 
 SAME = 1e-9  # probabilities that differ by less, relatively, differ by rounding

@@ -12,7 +12,7 @@ import msgspec
 
 from turncoat._version import __version__
 from turncoat.errors import StateError
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.service.errors import NotFound
 from turncoat.service.experiments.snapshot import ArmRow, Config, Learner, Snapshot
 from turncoat.service.store.interface import Raced, Row, Session, Store, StoreError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turncoat.packages import needed
+from turncoat.optional_imports import needed
 from turncoat.service.store.interface import Session, Store, StoreDown, StoreError
 
 

@@ -17,9 +17,9 @@ import reprlib
 from typing import Any, NamedTuple
 
 from turncoat.errors import OptionError
-from turncoat.learners.inputs import MOST_ROUNDS, is_whole
 from turncoat.learners.turncoat.constants import MOST_ETA, N_CLIPPED, NAMES, set_rates_plainly
 from turncoat.learners.turncoat.state import TurncoatState
+from turncoat.validation.games import MOST_ROUNDS, is_whole
 
 BELOW = 1.0 + MOST_ETA  # no centred exponent of the master is further below 0
 CURVE = (math.exp(BELOW) - 1.0 - BELOW) / BELOW**2

@@ -27,7 +27,7 @@ import math
 import numbers
 from typing import Any, NamedTuple
 
-from turncoat import paper
+from turncoat import kim_yun
 from turncoat.bounds.bound import Bound, Term, parse_game
 from turncoat.errors import OptionError
 
@@ -48,7 +48,7 @@ class Tuning(NamedTuple):
 
 
 def theorem_2(
-    horizon: int, n_arms: int, n_switches: int, *, rate: paper.Rate = "paper", rho: float | None = None
+    horizon: int, n_arms: int, n_switches: int, *, rate: kim_yun.Rate = "paper", rho: float | None = None
 ) -> Bound:
     """The explicit bound on the expected regret of `AdaptiveMasterBase` against paths of at most `n_switches` switches.
 
@@ -61,8 +61,8 @@ def theorem_2(
         raise OptionError(f"rate is {rate!r}; accepted are 'paper', 'theorem'")
     tuning = _tuning(T, K, S, rate)
     given = _worst_rho(tuning, _cost_of_rho(tuning.h, T, K, S)) if rho is None else _checked(rho, tuning)
-    xi_1 = paper.base_rate_2(tuning.h, T, K, paper.first_rho_2(T))
-    xi_T = paper.base_rate_2(tuning.h, T, K, given)
+    xi_1 = kim_yun.base_rate_2(tuning.h, T, K, kim_yun.first_rho_2(T))
+    xi_T = kim_yun.base_rate_2(tuning.h, T, K, given)
     parameters = {
         **{("h*" if name == "h" else name): value for name, value in tuning._asdict().items()},
         "rho": given,
@@ -101,25 +101,25 @@ def _base(tuning: Tuning, game: tuple[int, int, int], rho: float, xi: tuple[floa
     )
 
 
-def _tuning(T: int, K: int, S: int, rate: paper.Rate) -> Tuning:
-    H = paper.size(T)
-    candidates = paper.candidates(T)
+def _tuning(T: int, K: int, S: int, rate: kim_yun.Rate) -> Tuning:
+    H = kim_yun.size(T)
+    candidates = kim_yun.candidates(T)
     base = min(range(H), key=lambda i: _cost_of_rho(candidates[i], T, K, S))
-    alpha = paper.floor_2(T)
-    gamma = paper.growth_2(T)
-    m = paper.most_increases_2(T)
-    eta = paper.master_rate_2(T, K, rate)
+    alpha = kim_yun.floor_2(T)
+    gamma = kim_yun.growth_2(T)
+    m = kim_yun.most_increases_2(T)
+    eta = kim_yun.master_rate_2(T, K, rate)
     u = 1.0 - (H - 1) * alpha
     y = 2.0 * u * H
     highest = eta * gamma ** max(m - 1, 0)  # from which a rate can still rise (m = 0, at T = 2: none ever does)
     D = (1.0 - 1.0 / gamma) * (y - 1.0 - math.log(y)) / (4.0 * H * highest)
-    return Tuning(H, base, candidates[base], alpha, paper.base_floor(T, K), gamma, m, eta, u, D)
+    return Tuning(H, base, candidates[base], alpha, kim_yun.base_floor(T, K), gamma, m, eta, u, D)
 
 
 def _cost_of_rho(h: float, T: int, K: int, S: int) -> float:
     """C, where C sqrt(rho) is all that base h pays for rho: C = (S+1) ln(1/beta)/xi + xi K T/2 at rho = 1."""
-    xi = paper.base_rate_2(h, T, K, 1.0)
-    return (S + 1) * math.log(1.0 / paper.base_floor(T, K)) / xi + xi * K * T / 2.0
+    xi = kim_yun.base_rate_2(h, T, K, 1.0)
+    return (S + 1) * math.log(1.0 / kim_yun.base_floor(T, K)) / xi + xi * K * T / 2.0
 
 
 def _worst_rho(tuning: Tuning, C: float) -> float:

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from turncoat.cli.screen import plain_table, screen
+from turncoat.cli.console import plain_table, screen
 
 pytestmark = pytest.mark.jit_off
 

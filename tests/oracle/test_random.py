@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from turncoat.errors import OptionError
-from turncoat.rng import seed_words, uniform
+from turncoat.random import seed_words, uniform
 
 WORD = 2**64 - 1
 

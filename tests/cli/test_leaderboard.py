@@ -10,7 +10,7 @@ from rich.console import Console
 
 import turncoat as tc
 from tests.cli.typed import run
-from turncoat.cli.board import boards
+from turncoat.cli.leaderboard import boards
 from turncoat.cli.race import show_result
 from turncoat.racing import FRONT
 from turncoat.racing.coordinates import CellAt, GroundAt, Names

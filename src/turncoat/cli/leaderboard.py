@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rich.cells import cell_len
 from rich.table import Table
 
-from turncoat.cli.screen import plain_table
+from turncoat.cli.console import plain_table
 from turncoat.racing import BANDIT, FRONT, Result, in_leagues, league_of
 
 GAP = 2  # blanks after every column …

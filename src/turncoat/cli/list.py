@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from turncoat.cli.card import NOT, USE
-from turncoat.cli.screen import plain_table, screen
+from turncoat.cli.console import plain_table, screen
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.learners import LEARNERS, SETTINGS
 from turncoat.racing import ENTRIES

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from turncoat.cli.board import boards
+from turncoat.cli.leaderboard import boards
 from turncoat.errors import TurncoatWarning
 from turncoat.racing import Progress as Now
 from turncoat.racing import Result, race

@@ -1,0 +1,1 @@
+"""Validation of arguments. Every error names the value and says what is accepted."""
