@@ -64,7 +64,7 @@ def as_json(results: dict[str, Result], about: dict[str, str], quick: bool) -> s
 
 
 def comparator(quick: bool) -> Result:
-    """Cells a second of the exact comparator; the target is for losses on the first shape."""
+    """Cells per second of the exact comparator; the target is for losses on the first shape."""
     from benchmarks.comparator import SHAPES, TARGET, rows
 
     repeats = 1 if quick else 5

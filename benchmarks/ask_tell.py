@@ -35,7 +35,7 @@ def player_of(learner: tc.Learner, means: Sequence[float]) -> Player:
 
 
 def nobody(means: Sequence[float]) -> Player:
-    """The loop with nobody in it: arm 0 is played and nothing learned."""
+    """The empty loop, without a learner: arm 0 is played and nothing is learned."""
 
     def play(coins: Sequence[float]) -> None:
         for coin in coins:
@@ -45,7 +45,7 @@ def nobody(means: Sequence[float]) -> Player:
 
 
 def contestants(K: int) -> tuple[dict[str, Player], dict[str, str]]:
-    """Everybody who plays at K arms, warmed up, and what went wrong with those who cannot."""
+    """All players over K arms, compiled, and the errors of those that cannot play."""
     means = [0.5 * (1.0 - GAP)] + [0.5 * (1.0 + GAP)] * (K - 1)
     players = {GAME: nobody(means), **{name: player_of(make(name, K, HORIZON), means) for name in MAKERS}}
     broken: dict[str, str] = {}
@@ -60,7 +60,7 @@ def contestants(K: int) -> tuple[dict[str, Player], dict[str, str]]:
 
 
 def measure(K: int, n_blocks: int) -> tuple[dict[str, float], dict[str, str]]:
-    """Microseconds a round of every contestant; each plays on through all blocks."""
+    """Microseconds per round of every contestant; each plays on through all blocks."""
     players, broken = contestants(K)
     coins = np.random.default_rng(0).random(BLOCK).tolist()
     for player in players.values():

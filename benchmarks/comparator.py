@@ -1,4 +1,4 @@
-"""Speed of the exact comparator, in cells a second: one cell is one arm at one number of switches in one round."""
+"""Speed of the exact comparator, in cells per second: one cell is one arm at one number of switches in one round."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turncoat.regret import best_switching_losses, best_switching_path
 from turncoat.types import Matrix
 
 SHAPES = [(100_000, 10, 50), (1_000_000, 2, 5), (5_000, 1_000, 10)]  # T, K, S
-TARGET = 5e8  # cells a second, for best_switching_losses on the first shape
+TARGET = 5e8  # cells per second, for best_switching_losses on the first shape
 
 
 class Row(NamedTuple):
@@ -49,7 +49,7 @@ def rows(repeats: int = 3) -> list[Row]:
 
 
 def main() -> None:
-    """Print one line a row."""
+    """Print one line per row."""
     print(f"{'comparator':24}{'T':>10}{'K':>7}{'S':>5}{'seconds':>10}{'cells/s':>10}   (target {TARGET:.0e})")
     for row in rows():
         print(f"{row.call:24}{row.T:10,}{row.K:7,}{row.S:5}{row.seconds:10.4f}{row.cells_per_second:10.2e}")

@@ -15,9 +15,8 @@ import numpy as np
 
 from benchmarks.results import Result, Table
 from turncoat.statistics import growth, means, ranks
-from turncoat.statistics.resampling import N_RESAMPLES, resamples
-from turncoat.statistics.student import t_quantile
-from turncoat.validation.numbers import Floats
+from turncoat.statistics.estimate import N_RESAMPLES, resamples, t_quantile
+from turncoat.types import Floats
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 

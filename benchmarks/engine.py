@@ -1,11 +1,11 @@
-"""Rounds a second of `tc.race`, beside `tc.play` on a table of the same losses, and beside other libraries' engines.
+"""Rounds per second of `tc.race`, beside `tc.play` on a table of the same losses, and beside other libraries' engines.
 
 The game is the scenario stationary/0: ten arms with 0/1 losses, one of them better by 0.3 in mean. The other libraries
 play arms of the same means, with draws of their own.
 
-A race does more than play: it lays the ground of every game (the comparator L*(S), once for all learners), writes down
-checkpoints and saves each cell to the disk. So it is timed twice: for cells alone, in a folder that has the grounds
-already, as when a learner is added to an older race; and for all of it.
+A race does more than play: it computes the reference of every game (the comparator L*(S), once for all learners),
+writes down checkpoints and saves each cell to the disk. So it is timed twice: for cells alone, in a folder that has the
+references already, as when a learner is added to an older race; and for all of it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ import turncoat as tc
 from benchmarks import smpybandits
 from benchmarks.peers import PEERS
 from benchmarks.results import Result, Table, Target, best_of, seconds
-from turncoat.racing import ENTRIES
-from turncoat.racing.checkpoints import checkpoints
-from turncoat.racing.entries import Maker, make_learner
-from turncoat.racing.reference import default_switches, lay_ground
+from turncoat.learners.entries import ENTRIES, Maker, make_learner
+from turncoat.racing.reference import checkpoints, compute_reference, default_switches
 
 GAME = "stationary/0"
 GAMMA = 0.1  # the peers' exploration
@@ -48,7 +46,7 @@ ROSTERS = {
     SHARED: Roster({"adaptive-master-base, shared": partial(tc.AdaptiveMasterBase, feedback="shared")}, 4),
     DEFAULT: Roster(ENTRIES, 2),
 }
-PLAY, CELLS, RACE, GROUND = "play on a table", "race, cells alone", "race, all of it", "ground"
+PLAY, CELLS, RACE, REFERENCE = "play on a table", "race, cells alone", "race, all of it", "reference"
 PYMAB, PYMAB_LOOP, SMPYBANDITS = "pymab, its Experiment", "pymab, its policy in a loop", "SMPyBandits, its Evaluator"
 TEAMS = {"1 worker": 1, "all workers": None}
 
@@ -72,7 +70,7 @@ def playing(roster: Roster, table: tc.environments.Table) -> Timing:
 
 
 def racing(roster: Roster, horizon: int, workers: int | None, laid: Path | None = None) -> Timing:
-    """A timing of a race that saves to the disk, in an empty folder or in a copy of one that has the grounds."""
+    """A timing of a race that saves to the disk, in an empty folder or in a copy of one that has the references."""
 
     def once() -> float:
         with tempfile.TemporaryDirectory() as room:
@@ -86,19 +84,19 @@ def racing(roster: Roster, horizon: int, workers: int | None, laid: Path | None 
 
 
 def laying(environment: tc.environments.Environment) -> Timing:
-    """A timing of the ground of one game."""
+    """A timing of the reference of one game."""
     S = default_switches(environment.n_switches, environment.horizon)
-    return lambda: seconds(lambda: lay_ground(environment, checkpoints(environment.horizon), S))
+    return lambda: seconds(lambda: compute_reference(environment, checkpoints(environment.horizon), S))
 
 
 def ours(T: int, laid: Path) -> dict[Way, Timing]:
-    """Everything of Turncoat's, compiled here; `laid` becomes a folder with the grounds."""
+    """Everything of Turncoat's, compiled here; `laid` becomes a folder with the references."""
     environment = tc.environments.scenario(GAME, T, stream(0))
     table = tc.environments.Table(environment.losses())
     n_seeds = max(roster.n_seeds for roster in ROSTERS.values())
     tc.race({"uniform": tc.Uniform}, GAME, T, seeds=n_seeds, folder=laid)
     shutil.rmtree(laid / "cells")
-    timings: dict[Way, Timing] = {(GROUND, ""): laying(environment)}
+    timings: dict[Way, Timing] = {(REFERENCE, ""): laying(environment)}
     for name, roster in ROSTERS.items():
         racing(roster, 1_000, 1)()  # compile
         playing(roster, tc.environments.Table(environment.losses_block(0, 1_000)))()
@@ -157,7 +155,7 @@ def theirs(T: int) -> tuple[dict[Way, Timing], list[str]]:
 
 
 def measure(T: int, T_theirs: int, repeats: int) -> tuple[dict[Way, float], list[str]]:
-    """Rounds a second, of all cells together; for the ground, of one game. And what went wrong."""
+    """Rounds per second, of all cells together; for the reference, of one game. And what went wrong."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", tc.TuningWarning)
         others, broken = theirs(T_theirs)
@@ -177,8 +175,8 @@ def run(quick: bool) -> Result:
     rows += [[name, shown.get((name, EXP3), "failed"), *[""] * (len(ROSTERS) - 1)] for name in THEIRS]
     how = (
         f"best of {repeats}, fewer for the slow; {GAME}, K=10, T = {T:,}, for the peers {T_theirs:,}; races save to "
-        f"disk; all of it: with the ground, {1e9 / found[GROUND, '']:.0f} ns for each round of a game, shared by its "
-        "learners; peers: one thread"
+        f"disk; all of it: with the reference, {1e9 / found[REFERENCE, '']:.0f} ns for each round of a game, shared by "
+        "its learners; peers: one thread"
     )
     table = Table("engine: thousands of rounds per second", "; ".join([how, *broken]), ["", *ROSTERS], rows)
     return Result([table], targets(found))

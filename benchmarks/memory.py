@@ -16,7 +16,7 @@ import numpy as np
 
 import turncoat as tc
 from benchmarks.results import Result, Table, Target, best_of, seconds
-from turncoat.types import Decision
+from turncoat.decision import Decision
 
 N_OUTSTANDING = 1_000_000
 K = 10
@@ -31,7 +31,7 @@ def learner_of(horizon: int) -> tc.Learner:
 def megabytes(n: int) -> tuple[float, float]:
     """What Python's allocator has handed out since before the first ask: at the end, and at the most.
 
-    The decisions are thrown away as they come: whoever keeps them pays for them.
+    Decisions are discarded at once: memory for keeping them is the caller's.
     """
     learner = learner_of(n)
     learner.forget(learner.ask())  # compile

@@ -2,7 +2,7 @@
 
 All four are the gain form with exploration gamma (Auer et al. 2002, figure 1), in the same game. A player is a function
 that plays one round for each coin: the chosen arm gains unless the coin is below the arm's mean loss. The loops are
-written out for each peer, so that nobody pays for a wrapper.
+written out for each peer, so that no peer is charged for a wrapper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nanoseconds a round of `tc.play`, per learner and number of arms, beside a bare loop of two uniforms and one exp.
+"""Nanoseconds per round of `tc.play`, per learner and number of arms, beside a bare loop of two uniforms and one exp.
 
 The game is `Piecewise`, a function of round and arm, so that no table has to be read; Uniform, which learns nothing,
 shows what the game and the loop themselves cost.
@@ -44,7 +44,7 @@ MAKERS: dict[str, Callable[..., tc.Learner]] = {
 
 @jit_game
 def bare_loop(words: Words, n_rounds: int) -> float:
-    """Two uniforms and one exp a round; each round waits for the one before, as a learner's must."""
+    """Two uniforms and one exp per round; each round waits for the one before, as a learner's must."""
     x = 0.5
     for _ in range(n_rounds):
         x = math.exp(-x * uniform(words)) + uniform(words)
@@ -86,7 +86,7 @@ def whole_game(learner: str, n_arms: int, horizon: int) -> Callable[[], float]:
 
 
 def measure(T: int, repeats: int, learners: Iterable[str] = MAKERS, arms: Iterable[int] = ARMS) -> dict[Game, float]:
-    """Nanoseconds a round of every learner at every number of arms, and of the bare loops."""
+    """Nanoseconds per round of every learner at every number of arms, and of the bare loops."""
     timings: dict[Game, Callable[[], float]] = {BARE: bare_game(bare_loop, T), FREE: bare_game(bare_throughput, T)}
     for learner, K in product(learners, arms):
         timings[learner, K] = whole_game(learner, K, T)

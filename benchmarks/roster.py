@@ -1,4 +1,4 @@
-"""Nanoseconds a round of every learner that can race, compiled; how those grow that look back; and SMPyBandits beside.
+"""Nanoseconds per round of every learner that can race; how those grow that look back; and SMPyBandits beside.
 
 The game is the scenario stationary/0, ten arms with 0/1 losses, and Uniform's row is what the game itself costs. The
 policies of SMPyBandits play arms of the same means in a plain loop, without its engine, which would cost them more.
@@ -16,8 +16,7 @@ import turncoat as tc
 from benchmarks import smpybandits
 from benchmarks.play import BARE, bare_game, bare_loop
 from benchmarks.results import Result, Table, Target, best_of, seconds
-from turncoat.racing import ENTRIES
-from turncoat.racing.entries import make_learner
+from turncoat.learners.entries import ENTRIES, make_learner
 
 GAME, N_ARMS, N_SWITCHES = "stationary/0", 10, 4
 LOOKS_BACK = ("ad-switch", "glr-kl-ucb", "glr-kl-ucb, local", "master-ucb", "meta")  # over all they have seen
@@ -89,7 +88,7 @@ def late(name: str, t: int, n_rounds: int) -> Callable[[], float]:
 
 
 def theirs(horizon: int, budget: float) -> tuple[dict[str, float], list[str]]:
-    """Nanoseconds a round of the counterparts, by the names of ours, and what went wrong."""
+    """Nanoseconds per round of the counterparts, by the names of ours, and what went wrong."""
     means = [1.0 - mean for mean in tc.environments.scenario(GAME, horizon, 0).means_block(0, 1)[0].tolist()]
     policies = {
         policy: {**params, "horizon": horizon} if policy in WANT_HORIZON else params

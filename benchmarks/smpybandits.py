@@ -47,7 +47,7 @@ def play(reward_means: Sequence[float], gamma: float, horizon: int) -> float:
 def policies(
     policies: Mapping[str, Mapping[str, Any]], reward_means: Sequence[float], horizon: int, budget: float
 ) -> dict[str, float | str]:
-    """Nanoseconds a round of these policies with these words, in at most so many seconds each, or what went wrong."""
+    """Nanoseconds per round of these policies with these words, in at most so many seconds each, or what went wrong."""
     set_up()
     words = {"policies": policies, "means": list(reward_means), "horizon": horizon, "seconds": budget}
     found: dict[str, float | str] = json.loads(_do([str(PYTHON), str(POLICIES), json.dumps(words)]))

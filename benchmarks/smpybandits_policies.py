@@ -1,7 +1,7 @@
 """Time policies of SMPyBandits: a plain loop of choice and getReward on Bernoulli arms. Run by a Python that has it.
 
 `python smpybandits_policies.py '{"means": […], "horizon": …, "seconds": …, "policies": {"Exp3": {"gamma": …}}}'` prints
-the nanoseconds a round of every policy as JSON, or what went wrong with it. The means are those of rewards. A policy
+the nanoseconds per round of every policy as JSON, or what went wrong with it. The means are those of rewards. A policy
 plays its whole horizon, or as much of it as the seconds allow: who slows down as it goes on gains by that.
 """
 

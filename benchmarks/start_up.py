@@ -34,7 +34,7 @@ losses = numpy.random.default_rng(0).random((1000, 10))
 turncoat.play(turncoat.AdaptiveMasterBase(10, 1000, feedback="shared", seed=0), losses)
 """
 FROM_DISK = """
-kernel = sys.modules["turncoat.simulate.loop"].run
+kernel = sys.modules["turncoat.simulate.loop"].loop_of(turncoat.AdaptiveMasterBase.state_type)
 print(bool(kernel.stats.cache_hits) and not kernel.stats.cache_misses)
 """
 ONE_LINE = """

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 import turncoat as tc
 from turncoat import statistics
-from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
+from turncoat.learners import State, array, jit_rule, register_learner
 from turncoat.random import uniform
-from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.types import Label, Seed, Vector
 
 EPSILON = 0.1  # how often any arm is played
 STEP = 0.05  # how fast an estimate follows: it remembers about 1/STEP losses
@@ -51,18 +51,11 @@ class Greedy:
 # -- the same, compiled: it runs in the fast loop, and can all that our learners can ---------------------------------
 
 
-class GreedyState(NamedTuple):
-    """Named views on the learner's buffer: random words and clock, which every learner has, and its own numbers."""
+class GreedyState(State):
+    """The learner's buffer, declared: K is the first field. Random words and clock every learner has."""
 
-    rng: Words
-    clock: Ints
-    estimates: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> GreedyState:
-    """Name the parts of the buffer; the number of arms stands at HEAD."""
-    return GreedyState(rng_of(buffer), clock_of(buffer), buffer[HEAD + 1 :])
+    K: int
+    estimates: Vector = array("K")
 
 
 @jit_rule
@@ -89,11 +82,11 @@ def tell(state: GreedyState, choice: tuple[int, float], loss: float) -> None:
     state.estimates[arm] += STEP * (loss - state.estimates[arm])
 
 
-register_learner(GreedyState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(GreedyState, ask=ask, tell=tell, probability=probability)
 
 
 class CompiledGreedy(tc.Learner):
-    """The class around the kernels. The state's constants are given to `start`, K first, then room for the rest."""
+    """The class around the kernels. `start` is given the state's constants; the rest of the buffer is 0."""
 
     name = "greedy"
     state_type = GreedyState
@@ -109,7 +102,7 @@ class CompiledGreedy(tc.Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self.start([self.n_arms], n_more=self.n_arms)
+        self.start(K=self.n_arms)
 
 
 # -- the race --------------------------------------------------------------------------------------------------------

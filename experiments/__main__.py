@@ -73,12 +73,12 @@ def run_play(words: argparse.Namespace) -> None:
 
 
 def run_cost(words: argparse.Namespace) -> None:
-    """Print what players cost a round, and what so many games of theirs would cost, from stored results."""
+    """Print the time per round of each player, and of a given number of games, from stored results."""
     names = {player.name for player in players(words.learners)}
     lines = [line for line in read(file_of(words)) if line.player in names]
     for horizon in words.horizon:
         found = costs(lines, horizon)
-        print(f"\nT = {horizon:,}: microseconds a round, mean and most over games")
+        print(f"\nT = {horizon:,}: microseconds per round, mean and most over games")
         for cost in found:
             print(f"  {cost.player:37} {cost.mean:8.2f} {cost.most:8.2f}")
         minutes = seconds(found, words.games, words.reps, horizon, words.jobs) / 60
@@ -111,8 +111,8 @@ def rounds(text: str) -> int:
 
 COMMANDS = {
     "list": (run_list, "games and players, without playing"),
-    "play": (run_play, "play what is missing; a run that was killed goes on where it was"),
-    "cost": (run_cost, "what players cost a round in stored results, and what so many games would cost"),
+    "play": (run_play, "play what is missing; a run that was killed resumes where it stopped"),
+    "cost": (run_cost, "time per round of each player in stored results, and of a number of games"),
     "table": (run_table, "tables and figures of stored results"),
 }
 

@@ -10,7 +10,7 @@ from experiments.store import Line
 
 
 class Cost(NamedTuple):
-    """Microseconds a round of a player, over the games it has played."""
+    """Microseconds per round of a player, over the games it has played."""
 
     player: str
     mean: float

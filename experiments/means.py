@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat.environments.inputs import Noise
 from turncoat.environments.segments import Segments
 from turncoat.types import Ints, Matrix
+from turncoat.validation.games import Noise
 
 TIE = 1e-12  # means that differ by no more are equal: rounding alone can make that
 

@@ -15,7 +15,7 @@ import numpy as np
 from experiments.games import Game
 from turncoat.statistics import means
 from turncoat.statistics.estimate import estimate
-from turncoat.validation.numbers import Floats
+from turncoat.types import Floats
 
 LEVEL = 0.95
 

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import turncoat as tc
 from turncoat import learners
 from turncoat.errors import unknown
-from turncoat.learners.turncoat.constants import set_rates_plainly
-from turncoat.racing import BANDIT, ENTRIES, league_of
-from turncoat.racing.entries import Maker, Told, learner_of, make_learner, told
+from turncoat.learners.entries import BANDIT, ENTRIES, Maker, Told, feedback_group, learner_of, make_learner, told
+from turncoat.learners.turncoat.constants import set_rates
 
 
 class Player(NamedTuple):
-    """Somebody who plays: how it is made, in code and in words, and why it is here."""
+    """A learner in the experiments: its maker, its description, and why it is included."""
 
     name: str
     maker: Maker
@@ -78,7 +77,7 @@ def _player(name: str, maker: Maker, why: str) -> Player:
 
 
 def anytime(arms: Any, horizon: int, **words: Any) -> Any:
-    """Turncoat as users meet it: nobody tells it the horizon."""
+    """Turncoat with its defaults: without the horizon."""
     return tc.Turncoat(arms, **words)
 
 
@@ -89,7 +88,7 @@ def with_horizon(arms: Any, horizon: int, **words: Any) -> Any:
     """
     learner = tc.Turncoat(arms, **words)
     learner.view().guess[0] = horizon
-    set_rates_plainly(learner.view())
+    set_rates(learner.view())
     return learner
 
 
@@ -138,7 +137,11 @@ PRACTICAL: dict[str, tuple[Maker, str]] = {
 
 def _is_bandit(maker: Maker) -> bool:
     kind = learner_of(maker)
-    return kind is not None and not issubclass(kind, tc.Turncoat | tc.Band) and league_of(kind.facts.setting) == BANDIT
+    return (
+        kind is not None
+        and not issubclass(kind, tc.Turncoat | tc.Band)
+        and feedback_group(kind.facts.setting) == BANDIT
+    )
 
 
 RIVALS = {

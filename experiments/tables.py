@@ -27,7 +27,7 @@ def times(span: Span) -> str:
 
 
 def by_game(board: Board, first: str, rivals: Sequence[str], wide: Board | None = None) -> str:
-    """A line a game. `wide` has constants to be picked game by game too."""
+    """One line per game. `wide` has constants to be picked game by game too."""
     columns = ["game", first, "best rival", "its regret", "ratio", "best constants", "ratio"]
     hindsight = [("", math.nan)] * len(board.games)
     if wide is not None:

@@ -114,13 +114,13 @@ def race() -> None:
             for row in board.filter(board["environment"] == name).iter_rows(named=True):
                 cells[row["learner"]].append(f"{row['regret']:,.0f} ± {row['high'] - row['regret']:,.0f}")
     print("\n| | " + " | ".join([*games, "flip/10, T = 1e6"]) + " |\n" + "|---" * 7 + "|")
-    for name, row in cells.items():
-        print(f"| {name} | " + " | ".join(row) + " |")
+    for name, entries in cells.items():
+        print(f"| {name} | " + " | ".join(entries) + " |")
 
 
 def costs() -> None:
     """Print the processor time per round of 5,000 rounds after 1e4, 1e5 and 1e6, K = 10: least of 40."""
-    variants: dict[str, tuple[dict[str, float], float]] = {
+    variants: dict[str, tuple[dict[str, Any], float]] = {
         "as it comes, gap 0.3": ({}, 0.3),
         "all arms alike, none rejected": ({"elimination": 100.0, "confidence": 2.0}, 0.0),
         "the paper's constants, gap 0.3": (THEORY, 0.3),
@@ -138,7 +138,7 @@ def costs() -> None:
                 begin = time.process_time()
                 tc.play(again, block)
                 best[name, t] = min(best[name, t], time.process_time() - begin)
-    print("\n| ns a round, K = 10 | at t = 1e4 | 1e5 | 1e6 |\n|---|--:|--:|--:|")
+    print("\n| ns per round, K = 10 | at t = 1e4 | 1e5 | 1e6 |\n|---|--:|--:|--:|")
     for name in variants:
         print(f"| {name} | " + " | ".join(f"{best[name, t] / 5_000 * 1e9:.0f}" for t in LATER) + " |")
 

@@ -24,7 +24,7 @@ import turncoat as tc
 from turncoat.environments import Environment, Piecewise
 from turncoat.report.figures.axes import Axis
 from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, lines, names
-from turncoat.report.styles import looks_of
+from turncoat.report.styles import styles_of
 from turncoat.report.write import pictures
 from turncoat.statistics import means
 
@@ -125,7 +125,7 @@ def table(traces: pl.DataFrame, horizon: int, *, deviations: bool) -> str:
 
 def draw(traces: pl.DataFrame, game: str) -> Any:
     """Mean regret over time in one problem, with 95 % bands over the seeds; dashed lines where means change."""
-    looks = looks_of(list(LEARNERS))
+    styles = styles_of(list(LEARNERS))
     rows = [
         (learner, t, *(float(part) for part in means(seeds["pseudo_regret"].to_numpy())))
         for (learner, t), seeds in traces.filter(pl.col("environment") == game).group_by(
@@ -134,11 +134,11 @@ def draw(traces: pl.DataFrame, game: str) -> Any:
     ]
     data = pl.DataFrame(rows, ["learner", "t", "mean", "low", "high"], orient="row")
     across = Axis("round", "linear", 0, T)
-    up = Axis("regret against the planted path", "linear", min(0.0, data["low"].min()), data["high"].max())
+    up = Axis("regret against the planted path", "linear", min(0.0, *data["low"]), max(data["high"]))
     breaks = alt.Chart(pl.DataFrame({"t": [round(at * T) for at in PROBLEMS[game][0]]}))
     layers = [breaks.mark_rule(style="mark", strokeDash=[3, 3]).encode(x=across.x("t:Q"))]
-    layers += lines(data, across, up, looks, "t")[:2]
-    layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, looks)
+    layers += lines(data, across, up, styles, "t")[:2]
+    layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, styles)
     return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=game)
 
 

@@ -12,10 +12,10 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Piecewise
-from turncoat.racing import ENTRIES
+from turncoat.learners.entries import ENTRIES
 from turncoat.report.figures.axes import Axis
 from turncoat.report.figures.panel import FOCUS, ends_of, lines, names
-from turncoat.report.styles import looks_of
+from turncoat.report.styles import styles_of
 from turncoat.report.write import pictures
 from turncoat.statistics import means
 
@@ -38,13 +38,13 @@ def regrets() -> pl.DataFrame:
 
 def picture(data: pl.DataFrame) -> bytes:
     """The figure, as SVG."""
-    looks = looks_of(LEARNERS)
+    styles = styles_of(LEARNERS)
     across = Axis("round", "linear", 0, T)
-    up = Axis("regret against the planted path", "linear", min(0.0, data["low"].min()), data["high"].max())
+    up = Axis("regret against the planted path", "linear", min(0.0, *data["low"]), max(data["high"]))
     switches = alt.Chart(pl.DataFrame({"t": GAME.game.path_edges[1:-1]}))
     layers = [switches.mark_rule(style="mark", strokeDash=[3, 3]).encode(x=across.x("t:Q"))]
-    layers += lines(data, across, up, looks, "t")[:2]
-    layers += names(ends_of(data, "t", LEARNERS), up, SIZE, looks)
+    layers += lines(data, across, up, styles, "t")[:2]
+    layers += names(ends_of(data, "t", LEARNERS), up, SIZE, styles)
     title = f"One game, {K} arms, the best one changes at the dashed lines; mean of {N_SEEDS} seeds with 95 % bands"
     chart = alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=title)
     return pictures({**chart.to_dict(), **FOCUS})["svg"]

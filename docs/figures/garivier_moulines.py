@@ -24,7 +24,7 @@ import turncoat as tc
 from turncoat.environments import Environment, Piecewise
 from turncoat.report.figures.axes import Axis
 from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, lines, names
-from turncoat.report.styles import looks_of
+from turncoat.report.styles import styles_of
 from turncoat.report.write import pictures
 from turncoat.statistics import means
 
@@ -103,18 +103,18 @@ def by_segment(traces: pl.DataFrame) -> str:
 
 def draw(traces: pl.DataFrame, game: str) -> Any:
     """Mean regret over time in one game, with 95 % bands of the mean; dashed lines where the best arm changes."""
-    looks = looks_of(list(LEARNERS))
+    styles = styles_of(list(LEARNERS))
     rows = [
         (learner, t, *(float(part) for part in means(seeds["pseudo_regret"].to_numpy())))
         for (learner, t), seeds in traces.filter(environment=game).group_by("learner", "t", maintain_order=True)
     ]
     data = pl.DataFrame(rows, ["learner", "t", "mean", "low", "high"], orient="row")
     across = Axis("round", "linear", 0, T)
-    up = Axis("regret against the planted path", "linear", min(0.0, data["low"].min()), data["high"].max())
+    up = Axis("regret against the planted path", "linear", min(0.0, *data["low"]), max(data["high"]))
     changes = 1 + np.flatnonzero(np.diff(GAMES[game](T, np.random.SeedSequence(0)).planted_path()))
     rule = alt.Chart(pl.DataFrame({"t": changes})).mark_rule(style="mark", strokeDash=[3, 3])
-    layers = [rule.encode(x=across.x("t:Q")), *lines(data, across, up, looks, "t")[:2]]
-    layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, looks)
+    layers = [rule.encode(x=across.x("t:Q")), *lines(data, across, up, styles, "t")[:2]]
+    layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, styles)
     return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=game)
 
 

@@ -102,11 +102,11 @@ def costs() -> None:
             states[i, t], best[i, t] = learner.state(), np.inf
     for _ in range(60):  # in turn, so that whatever else the machine does hits all alike
         for at, state in states.items():
-            learner = tc.restore(state)
+            again = tc.restore(state)
             begin = time.process_time()
-            tc.play(learner, block)
+            tc.play(again, block)
             best[at] = min(best[at], time.process_time() - begin)
-    print("\n| ns a round, K = 10 | at t = 1e4 | 1e5 | 1e6 |")
+    print("\n| ns per round, K = 10 | at t = 1e4 | 1e5 | 1e6 |")
     print("|---|---|---|---|")
     for i, words in enumerate(variants):
         shown = ", ".join(f"{word}={value!r}" for word, value in words.items()) or "as it comes"

@@ -21,21 +21,19 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Environment, Flip
-from turncoat.racing import ENTRIES
+from turncoat.learners.entries import ENTRIES
 from turncoat.report.figures.axes import Axis, log_axis
 from turncoat.report.figures.panel import (
     FOCUS,
     End,
-    colour_of,
-    dash_of,
     ends_of,
     in_columns,
     names,
     over_seeds,
     room_for,
-    shape_of,
+    styled,
 )
-from turncoat.report.styles import Look, looks_of
+from turncoat.report.styles import Style, styles_of
 from turncoat.report.write import pictures
 from turncoat.statistics import Growth, growth
 
@@ -205,15 +203,15 @@ def tables(data: pl.DataFrame) -> tuple[str, str]:
 # --- drawing ---
 
 
-def marks(points: pl.DataFrame, x: alt.X, up: Axis, looks: Mapping[str, Look]) -> list[Any]:
+def marks(points: pl.DataFrame, x: alt.X, up: Axis, styles: Mapping[str, Style]) -> list[Any]:
     """Lines through the means, their spread, and a marker at each: learner, mean, low, high."""
     rows = points.with_columns(pl.col("mean", "low", "high").clip(up.low, up.high).round_sig_figs(5))
-    base, colour = alt.Chart(rows), colour_of(looks)
+    base, colour = alt.Chart(rows), styled(styles, "color")
     return [
-        base.mark_line(strokeWidth=1.6).encode(x=x, y=up.y("mean:Q"), color=colour, strokeDash=dash_of(looks)),
-        base.mark_rule(opacity=0.5).encode(x=x, y=up.y("low:Q"), y2="high:Q", color=colour),
+        base.mark_line(strokeWidth=1.6).encode(x=x, y=up.y("mean:Q"), **styled(styles, "color", "strokeDash")),
+        base.mark_rule(opacity=0.5).encode(x=x, y=up.y("low:Q"), y2="high:Q", **colour),
         base.mark_point(filled=True, size=36, opacity=1).encode(
-            x=x, y=up.y("mean:Q"), color=colour, shape=shape_of(looks)
+            x=x, y=up.y("mean:Q"), **styled(styles, "color", "shape")
         ),
     ]
 
@@ -229,7 +227,7 @@ def guides(across: Axis, up: Axis, ends: Mapping[str, tuple[float, float]]) -> A
     return lines.encode(x=across.x("at:Q"), y=up.y("height:Q"), detail="guide:N")
 
 
-def draw(panel: Panel, looks: Mapping[str, Look]) -> Any:
+def draw(panel: Panel, styles: Mapping[str, Style]) -> Any:
     """Regret: means over the seeds, where the middle 80 % of them lie, fitted exponents, and guides."""
     points = over_seeds(panel.data, panel.size, "regret")
     across = panel.across
@@ -240,16 +238,16 @@ def draw(panel: Panel, looks: Mapping[str, Look]) -> Any:
     theory = {one: entry.in_S if panel.size == "S" else entry.in_T for one, entry in BOARD.items()}
     texts = [
         End(end.learner, f"{end.learner}: {plus_minus(exponents[end.learner])} ({theory[end.learner]})", end.height)
-        for end in ends_of(points, panel.size, list(looks))
+        for end in ends_of(points, panel.size, list(styles))
     ]
     texts += [End("", name, height) for name, height in ends.items()]
     size = room_for(len(texts), SIZE)
     lines = guides(across, up, {name: (start, height) for name, height in ends.items()})
-    layers = [lines, *marks(points, across.x(f"{panel.size}:Q"), up, looks), *names(texts, up, size, looks)]
+    layers = [lines, *marks(points, across.x(f"{panel.size}:Q"), up, styles), *names(texts, up, size, styles)]
     return alt.layer(*layers).properties(width=size[0], height=size[1], title=panel.title)
 
 
-def draw_decades(panel: Panel, looks: Mapping[str, Look]) -> Any:
+def draw_decades(panel: Panel, styles: Mapping[str, Style]) -> Any:
     """The exponents again, one for every decade, with 95 % intervals over the seeds."""
     rows = []
     for low, high in pairwise(HORIZONS):
@@ -260,21 +258,21 @@ def draw_decades(panel: Panel, looks: Mapping[str, Look]) -> Any:
             rows.append({"learner": learner, "T": T, "mean": value, "low": least, "high": most})
     points = pl.DataFrame(rows).sort("learner", "T")
     across = Axis(
-        "horizon T (middle of the decade)", "log", points["T"].min(), points["T"].max(), at=tuple(HORIZONS[1:-1])
+        "horizon T (middle of the decade)", "log", min(points["T"]), max(points["T"]), at=tuple(HORIZONS[1:-1])
     )
     up = Axis("exponent of T, from each horizon to the next", "linear", 0.4, 1.1)
     levels = {"1": (1.0, 1.0), "2/3": (2 / 3, 2 / 3), "1/2": (0.5, 0.5)}
-    texts = ends_of(points, "T", list(looks)) + [End("", name, height) for name, (_, height) in levels.items()]
-    layers = [guides(across, up, levels), *marks(points, across.x("T:Q"), up, looks)]
-    layers += names(texts, up, SIZE, looks)
+    texts = ends_of(points, "T", list(styles)) + [End("", name, height) for name, (_, height) in levels.items()]
+    layers = [guides(across, up, levels), *marks(points, across.x("T:Q"), up, styles)]
+    layers += names(texts, up, SIZE, styles)
     return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title="d: panel a, decade by decade")
 
 
 def picture(data: pl.DataFrame) -> bytes:
     """The figure, as SVG."""
-    looks = looks_of(list(BOARD))
+    styles = styles_of(list(BOARD))
     drawn = panels(data)
-    chart = in_columns([*(draw(panel, looks) for panel in drawn), draw_decades(drawn[0], looks)], 2, spacing=24)
+    chart = in_columns([*(draw(panel, styles) for panel in drawn), draw_decades(drawn[0], styles)], 2, spacing=24)
     return pictures({**chart.to_dict(), **FOCUS})["svg"]
 
 

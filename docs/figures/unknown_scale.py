@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import turncoat as tc
-from turncoat._compile.dispatch import mean_of, planted_of
+from turncoat._compile.games import mean_of, planted_of
 from turncoat.environments import scenario
 from turncoat.learners.turncoat import Turncoat
 from turncoat.learners.turncoat.loss_range import LossRange

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import altair as alt
@@ -20,10 +21,10 @@ import polars as pl
 
 import turncoat as tc
 from turncoat.environments import Environment, StochasticallyConstrained
-from turncoat.environments.stochastically_constrained import growing_edges
+from turncoat.environments.level_jumps import growing_edges
 from turncoat.report.figures.axes import Axis
 from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, lines, names, over_seeds
-from turncoat.report.styles import looks_of
+from turncoat.report.styles import styles_of
 from turncoat.report.write import pictures
 
 T, N_SEEDS = 1_000_000, 20
@@ -77,21 +78,21 @@ def on_the_way(traces: pl.DataFrame, name: str) -> str:
     rows = [["learner", *(f"T = {t:,}" for t in [*EARLIER, T])]]
     for learner in LEARNERS:
         one = traces.filter(learner=learner, environment=name)
-        rows.append([f"`{learner}`", *(f"{one.filter(t=t)['pseudo_regret'].mean():,.0f}" for t in [*EARLIER, T])])
+        rows.append([f"`{learner}`", *(f"{fmean(one.filter(t=t)['pseudo_regret']):,.0f}" for t in [*EARLIER, T])])
     return markdown(rows)
 
 
 def draw(traces: pl.DataFrame, name: str) -> Any:
     """Mean regret over time in one game, in bands that hold the middle 80 % of the seeds; dotted where arms jump."""
-    looks = looks_of(list(LEARNERS))
+    styles = styles_of(list(LEARNERS))
     shown = traces.filter((pl.col("environment") == name) & (pl.col("t") >= 100))
     data = over_seeds(shown, "t", "pseudo_regret")
     across = Axis("round", "log", 100, T)
     up = Axis("regret against the best arm", "log", 2, 200_000)
     jumps = growing_edges(T, GROWTH)[1:-1]
     rule = alt.Chart(pl.DataFrame({"t": jumps[jumps > 100]})).mark_rule(style="mark", strokeDash=[1, 3], opacity=0.5)
-    layers = [rule.encode(x=across.x("t:Q")), *lines(data, across, up, looks, "t")[:2]]
-    layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, looks)
+    layers = [rule.encode(x=across.x("t:Q")), *lines(data, across, up, styles, "t")[:2]]
+    layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, styles)
     return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=name)
 
 

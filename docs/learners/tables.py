@@ -1,6 +1,6 @@
 """The tables of docs/learners/README.md, from the facts that learners state about themselves.
 
-    python docs/learners/tables.py
+    make generated
 
 writes them anew between the page's markers. A test compares the page with what this would write.
 """
@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from turncoat.cli.card import page_of
+from turncoat.cli.list import page_of
 from turncoat.learners import LEARNERS, SETTINGS
 
 PAGE = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- tables: written by tables.py -->", "<!-- end of the tables -->"
+BEGIN, END = "<!-- tables: written by make generated -->", "<!-- end of the tables -->"
 HEADS = ("learner", "T", "S", "regret", "cost", "use it when", "when not, and what then")
 
 
 def tables() -> str:
-    """A table for each setting that has learners, in the order of the roster."""
+    """A table for each setting that has learners, in the order of `turncoat list`."""
     parts = []
     for setting, words in SETTINGS.items():
         here = [learner for learner in LEARNERS.values() if learner.facts.setting == setting]

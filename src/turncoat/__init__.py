@@ -1,4 +1,4 @@
-"""Turncoat makes decisions in a world that keeps changing its mind.
+"""Turncoat: bandits whose best arm keeps changing.
 
     import turncoat as tc
 
@@ -6,7 +6,7 @@
     decision = learner.ask()
     learner.tell(decision, loss=0.3)
 
-Names are imported when first used, so that `import turncoat` costs next to nothing.
+Lazy imports: a name is imported when it is first used, so that `import turncoat` takes a millisecond or two.
 """
 
 from __future__ import annotations
@@ -17,138 +17,50 @@ from typing import TYPE_CHECKING, Any
 from turncoat._version import __version__
 
 if TYPE_CHECKING:
-    from turncoat import environments, errors
-    from turncoat.bounds import Bound, theorem_1, theorem_2
-    from turncoat.errors import HorizonError, HorizonWarning, TuningWarning, TurncoatError, TurncoatWarning
-    from turncoat.learners import (
-        CBCE,
-        KLUCB,
-        SAOL,
-        UCB1,
-        AdaptiveMasterBase,
-        AdSwitch,
-        Band,
-        BanditOverBandit,
-        ClippedOMD,
-        Corral,
-        DiscountedThompson,
-        DiscountedUCB,
-        DLinUCB,
-        Exp3,
-        Exp3IX,
-        Exp3P,
-        Exp3R,
-        Exp3S,
-        Exp3SIX,
-        FixedShare,
-        FullInformationLearner,
-        GLRklUCB,
-        Hedge,
-        Learner,
-        MasterBase,
-        MasterUCB,
-        Meta,
-        MonitoredUCB,
-        RestartedExp3,
-        SlidingWindowUCB,
-        StochasticCorral,
-        SwitchingLinear,
-        ThompsonSampling,
-        TsallisINF,
-        Turncoat,
-        Uniform,
-        restore,
-    )
-    from turncoat.points import play_points
-    from turncoat.racing import Result, race, told
-    from turncoat.regret import (
-        best_point_losses,
-        best_switching_losses,
-        best_switching_path,
-        path_regret,
-        switching_regret,
-    )
-    from turncoat.simulate.loop import play
-    from turncoat.types import Decision
+    from turncoat import environments as environments
+    from turncoat import errors as errors
+    from turncoat.bounds import Bound as Bound
+    from turncoat.bounds import theorem_1 as theorem_1
+    from turncoat.bounds import theorem_2 as theorem_2
+    from turncoat.decision import Decision as Decision
+    from turncoat.errors import HorizonError as HorizonError
+    from turncoat.errors import HorizonWarning as HorizonWarning
+    from turncoat.errors import TuningWarning as TuningWarning
+    from turncoat.errors import TurncoatError as TurncoatError
+    from turncoat.errors import TurncoatWarning as TurncoatWarning
+    from turncoat.learners import *  # noqa: F403
+    from turncoat.racing import Result as Result
+    from turncoat.racing import race as race
+    from turncoat.racing import told as told
+    from turncoat.regret import best_point_losses as best_point_losses
+    from turncoat.regret import best_switching_losses as best_switching_losses
+    from turncoat.regret import best_switching_path as best_switching_path
+    from turncoat.regret import path_regret as path_regret
+    from turncoat.regret import switching_regret as switching_regret
+    from turncoat.simulate import compile as compile  # noqa: A004
+    from turncoat.simulate import play as play
+    from turncoat.simulate import play_points as play_points
 
+# Written by `make generated`.
+_LEARNERS = """
+AdSwitch AdaptiveMasterBase Band BanditOverBandit CBCE ClippedOMD Corral DLinUCB DiscountedThompson DiscountedUCB Exp3
+Exp3IX Exp3P Exp3R Exp3S Exp3SIX FixedShare FullInformationLearner GLRklUCB Hedge KLUCB Learner MasterBase MasterUCB
+Meta MonitoredUCB RestartedExp3 SAOL SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF
+Turncoat UCB1 Uniform restore
+"""
 _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
     "bounds": "Bound theorem_1 theorem_2",
-    "learners": "AdSwitch AdaptiveMasterBase Band BanditOverBandit CBCE ClippedOMD Corral DLinUCB DiscountedThompson "
-    "DiscountedUCB Exp3 Exp3IX Exp3P Exp3R Exp3S Exp3SIX FixedShare FullInformationLearner GLRklUCB "
-    "Hedge KLUCB Learner MasterBase MasterUCB Meta MonitoredUCB RestartedExp3 SAOL "
-    "SlidingWindowUCB StochasticCorral SwitchingLinear ThompsonSampling TsallisINF Turncoat UCB1 "
-    "Uniform restore",
-    "simulate.loop": "play",
-    "points": "play_points",
+    "learners": _LEARNERS,
     "racing": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",
-    "types": "Decision",
+    "simulate": "compile play play_points",
+    "decision": "Decision",
 }
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split() or [module]}
 
-__all__ = [
-    "AdSwitch",
-    "AdaptiveMasterBase",
-    "Band",
-    "BanditOverBandit",
-    "Bound",
-    "CBCE",
-    "ClippedOMD",
-    "Corral",
-    "DLinUCB",
-    "Decision",
-    "DiscountedThompson",
-    "DiscountedUCB",
-    "Exp3",
-    "Exp3IX",
-    "Exp3P",
-    "Exp3R",
-    "Exp3S",
-    "Exp3SIX",
-    "FixedShare",
-    "FullInformationLearner",
-    "GLRklUCB",
-    "Hedge",
-    "HorizonError",
-    "HorizonWarning",
-    "KLUCB",
-    "Learner",
-    "MasterBase",
-    "MasterUCB",
-    "Meta",
-    "MonitoredUCB",
-    "RestartedExp3",
-    "Result",
-    "SAOL",
-    "SlidingWindowUCB",
-    "StochasticCorral",
-    "SwitchingLinear",
-    "ThompsonSampling",
-    "TsallisINF",
-    "TuningWarning",
-    "Turncoat",
-    "TurncoatError",
-    "TurncoatWarning",
-    "UCB1",
-    "Uniform",
-    "__version__",
-    "best_point_losses",
-    "best_switching_losses",
-    "best_switching_path",
-    "environments",
-    "errors",
-    "path_regret",
-    "play",
-    "play_points",
-    "race",
-    "restore",
-    "switching_regret",
-    "theorem_1",
-    "theorem_2",
-    "told",
-]
+__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for granted

@@ -1,4 +1,4 @@
-"""What can go wrong, in plain words. Every message names the value it refuses and says what is accepted."""
+"""Errors and warnings. Every message names the value it refuses and says what is accepted."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class TuningWarning(TurncoatWarning):
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> OptionError:
-    """What to say of a name nobody knows: the near ones, or all if none is near."""
+    """The error for an unknown name: it lists the similar names, or all if none is similar."""
     names = list(known)
     likeness = {one: _likeness(str(name).lower(), one) for one in names}
     near = sorted((one for one in names if likeness[one] >= 0.5), key=lambda one: -likeness[one])[:5]
@@ -88,6 +88,6 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> OptionError:
 
 
 def _likeness(word: str, name: str) -> float:
-    """From 0 to 1. Of `hedge, sees all` the first part also counts alone: many type no more."""
+    """From 0 to 1. Of `hedge, sees all` the first part also counts alone: users often type no more."""
     parts = {name, name.partition(", ")[0]}
     return max(difflib.SequenceMatcher(None, part.lower(), word).ratio() for part in parts)

@@ -1,4 +1,4 @@
-"""The tuning of the paper, one small function a parameter: what learners play with and what bounds are computed from.
+"""The tuning of the paper, one function per parameter, for the learners and for the bounds.
 
     Kim & Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025.
 

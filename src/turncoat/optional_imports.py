@@ -1,4 +1,4 @@
-"""Packages that not everything needs: imported when used, and named with the way to install them when missing."""
+"""Optional dependencies: imported when used; the error for a missing one says how to install it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from turncoat.errors import MissingPackageError
 
 
-def needed(package: str, what: str, extra: str = "race") -> Any:
+def require(package: str, what: str, extra: str = "race") -> Any:
     """The package, for this purpose."""
     try:
         return import_module(package)

@@ -5,18 +5,19 @@ D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM Tr
 Seeding goes through numpy's SeedSequence, so streams of different seeds are independent.
 
 A number by position is a hash of (seed, round, arm): any loss can be computed again, in any order, and what a learner
-draws at a tell does not depend on how often it was asked.
+draws at a tell does not depend on the number of ask() calls.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from turncoat._compile.jit import jit
+from turncoat._compile.state import N_WORDS
 from turncoat.errors import OptionError
 from turncoat.types import Seed, Words
-
-N_WORDS = 4
 
 _SHIFT = np.uint64(17)
 _TOP = np.uint64(11)
@@ -36,6 +37,11 @@ def seed_words(seed: Seed) -> Words:
             )
         seed = np.random.SeedSequence(None if seed is None else int(seed))
     return seed.generate_state(N_WORDS, np.uint64).astype(np.uint64)
+
+
+def seed_text(words: Words) -> str:
+    """The random words that a seed stands for, as text."""
+    return "-".join(f"{word:016x}" for word in words.tolist())
 
 
 @jit
@@ -72,3 +78,20 @@ def _mix(word: np.uint64) -> np.uint64:
     word = (word ^ (word >> np.uint64(30))) * _FIRST
     word = (word ^ (word >> np.uint64(27))) * _SECOND
     return word ^ (word >> np.uint64(31))
+
+
+NEVER = 2.0**54  # a round that does not come
+
+
+@jit
+def wait(rng: Words, p: float) -> float:
+    """Rounds until an event of probability p per round, 1 if it is the next one: geometric, at most NEVER.
+
+    One draw replaces a coin flip per round.
+    """
+    if p <= 0.0:
+        return NEVER
+    if p >= 1.0:
+        return 1.0
+    failures = min(math.log1p(-uniform(rng)) / math.log1p(-p), NEVER)  # a floor is an integer, and may be too large
+    return min(1.0 + math.floor(failures), NEVER)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import turncoat
+from tests.architecture import exports
 
 QUOTED = re.compile(r"`([A-Za-z_]\w*)=?`")
 
@@ -89,6 +90,13 @@ def test_every_exported_name_is_there(name: str) -> None:
 
 def test_exported_names_are_listed_once() -> None:
     assert len(set(turncoat.__all__)) == len(turncoat.__all__)
+
+
+def test_generated_exports_are_up_to_date() -> None:
+    assert exports.package() == exports.LEARNERS.read_text(encoding="utf-8"), (
+        "a learner was added or moved: make generated"
+    )
+    assert exports.root(text := exports.ROOT.read_text(encoding="utf-8")) == text, "make generated"
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import Distribution, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 SERVE = ["race", "serve", "client", "postgres"]
@@ -16,8 +18,9 @@ FILES = {  # the extras and the dependency groups in each
     "dev": (SERVE, ["build", "dev"]),
     "bench": (SERVE, ["build", "bench"]),
 }
+OLDEST = (SERVE, ["build", "test"])
 APART = ["smpybandits"]  # pinned for an environment of their own, from a .in file
-PIN = re.compile(r"^([a-z0-9-]+)==([^ ;]+)")
+PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==([^ ;]+)")
 
 
 def blocks(name: str) -> list[str]:
@@ -36,7 +39,33 @@ def pins(name: str) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", [*FILES, *APART])
+def declared(extras: list[str], groups: list[str]) -> list[str]:
+    """What pyproject.toml asks for: the package's own needs, those of the extras, and those of the groups."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = list(project["project"]["dependencies"])
+    for extra in extras:
+        found += project["project"]["optional-dependencies"][extra]
+    waiting = list(groups)
+    while waiting:
+        for one in project["dependency-groups"][waiting.pop()]:
+            if isinstance(one, str):
+                found.append(one)
+            else:
+                waiting.append(one["include-group"])
+    return found
+
+
+def installed(name: str) -> bool:
+    """Is this package here? Some are for another Python or another system."""
+    return any(True for _ in Distribution.discover(name=name))
+
+
+def package(requirement: str) -> str:
+    """The name of the package that a requirement is about."""
+    return re.split(r"[<>=!~ \[;]", requirement)[0]
+
+
+@pytest.mark.parametrize("name", [*FILES, "oldest", *APART])
 def test_every_line_is_a_hashed_pin(name: str) -> None:
     assert blocks(name)
     assert not [block[:60] for block in blocks(name) if not PIN.match(block) or "--hash=sha256:" not in block]
@@ -55,16 +84,29 @@ def test_dev_and_bench_agree() -> None:
     assert {package: dev[package] for package in dev.keys() & bench} == {p: bench[p] for p in dev.keys() & bench}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [*FILES, "oldest"])
 def test_everything_declared_is_pinned(name: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    extras, groups = FILES[name]
-    declared = list(project["project"]["dependencies"])
-    for extra in extras:
-        declared += project["project"]["optional-dependencies"][extra]
-    for group in groups:
-        declared += project["dependency-groups"][group]
-    assert not {re.split(r"[<>=!~ \[;]", one)[0] for one in declared} - pins(name).keys()
+    assert not {package(one) for one in declared(*FILES.get(name, OLDEST))} - pins(name).keys()
+
+
+def test_pins_carry_the_extras_that_packages_ask_for() -> None:
+    """pip refused `coverage==7.17.2` on the day 7.17.3 came out: pytest-cov asks for `coverage[toml]`."""
+    written = "\n".join(blocks("dev"))
+    asked = [Requirement(one) for name in pins("dev") if installed(name) for one in requires(name) or []]
+    extras = {
+        f"{one.name.lower()}[{','.join(sorted(one.extras))}]=="
+        for one in asked
+        if one.extras and (one.marker is None or one.marker.evaluate({"extra": ""}))
+    }
+    assert extras
+    assert not [pin for pin in extras if pin not in written]
+
+
+def test_oldest_holds_the_lowest_version_that_is_declared() -> None:
+    oldest = pins("oldest")
+    for requirement in declared(SERVE, ["build"]):
+        lowest = requirement.partition(">=")[2].partition(",")[0].partition(";")[0].strip()
+        assert lowest and all(f"{pin}.".startswith(f"{lowest}.") for pin in oldest[package(requirement)]), requirement
 
 
 @pytest.mark.parametrize("name", APART)

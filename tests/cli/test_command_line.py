@@ -18,7 +18,7 @@ import turncoat as tc
 from tests.cli.typed import run
 from turncoat.cli.leaderboard import boards
 from turncoat.cli.progress import watched_race
-from turncoat.racing import FEW, entry
+from turncoat.learners.entries import FEW, entry
 
 LEARNERS_RACED = ("exp3", "exp3.s, told S", "uniform")
 TINY = [
@@ -56,7 +56,7 @@ def board(printed: str) -> dict[str, dict[str, str]]:
 # -- help ---------------------------------------------------------------------------------------------------------
 
 
-COMMANDS = ["race", "list", "replay", "regret", "report", "serve", "key", "log", "verify", "backup"]
+COMMANDS = ["race", "list", "replay", "regret", "compile", "report", "serve", "key", "log", "verify", "backup"]
 
 
 @pytest.mark.jit_off
@@ -158,6 +158,7 @@ def test_a_second_race_finds_what_is_there(raced: tuple[Path, dict[str, Any]]) -
     assert done.stderr == "all games were played before: nothing to do\n"
 
 
+@pytest.mark.slow
 def test_report_draws_a_saved_race_again(raced: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, said = raced
     done = run("report", str(folder), "--to", str(tmp_path))

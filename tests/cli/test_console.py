@@ -1,4 +1,4 @@
-"""What is printed is what is meant: nobody's name is taken for a colour."""
+"""Printing is literal: a learner's name is never read as markup."""
 
 from __future__ import annotations
 

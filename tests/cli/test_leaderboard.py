@@ -12,8 +12,8 @@ import turncoat as tc
 from tests.cli.typed import run
 from turncoat.cli.leaderboard import boards
 from turncoat.cli.race import show_result
-from turncoat.racing import FRONT
-from turncoat.racing.coordinates import CellAt, GroundAt, Names
+from turncoat.learners.entries import TOP_N
+from turncoat.racing.coordinates import CellAt, Names, ReferenceAt
 
 N_LEARNERS, N_GAMES = 20, 15
 
@@ -22,7 +22,7 @@ N_LEARNERS, N_GAMES = 20, 15
 def crowd() -> tc.Result:
     """One game of `uniform`, copied: learner i lost i more in every game; the last two see everything."""
     one = tc.race({"uniform": tc.Uniform}, ["flip/3"], 50, seeds=1)
-    (cell,), (ground,) = one.cells.values(), one.grounds.values()
+    (cell,), (reference,) = one.cells.values(), one.references.values()
     learners, games = [f"learner {i}" for i in range(N_LEARNERS)], [f"game {i}" for i in range(N_GAMES)]
     facts = one.names.environments["flip/3"]
     settings = dict.fromkeys(learners[:-2], "stochastic") | dict.fromkeys(learners[-2:], "full information")
@@ -31,8 +31,8 @@ def crowd() -> tc.Result:
         for game in games
         for i, learner in enumerate(learners)
     }
-    grounds = {GroundAt(game, 0, 50): ground for game in games}
-    return tc.Result(Names(learners, dict.fromkeys(games, facts), 1, [50], settings), cells, grounds, {})
+    references = {ReferenceAt(game, 0, 50): reference for game in games}
+    return tc.Result(Names(learners, dict.fromkeys(games, facts), 1, [50], settings), cells, references, {})
 
 
 def printed(result: tc.Result, **words: bool) -> str:
@@ -46,13 +46,13 @@ def test_the_best_dozen_the_winners_and_how_to_see_the_rest(crowd: tc.Result) ->
     lines = [line.split("  ")[0] for line in said.splitlines()]
     board = lines[: lines.index("environment")]
     assert [line for line in board if line.startswith("learner ")] == [
-        *(f"learner {i}" for i in range(FRONT)),
+        *(f"learner {i}" for i in range(TOP_N)),
         *(f"learner {i}" for i in (N_LEARNERS - 2, N_LEARNERS - 1)),
     ]
     assert board.index("full information:") == board.index("learner 11") + 2
     assert [line for line in lines if line.startswith("game ")] == [f"game {i}" for i in range(N_GAMES)]
     assert said.count("learner 0") == 1 + N_GAMES  # it won them all
-    assert "… and 6 more: --all prints everyone" in said and "ranked among themselves" in " ".join(said.split())
+    assert "… and 6 more: --all prints all" in said and "ranked among themselves" in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 80
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.cli.typed import refusal, run
 from tests.examples.scripts import opened, tables
-from turncoat.cli.card import page_of
+from turncoat.cli.list import page_of
 from turncoat.environments import SCENARIOS, SUITES
 from turncoat.learners import LEARNERS, SETTINGS, Learner, SwitchingLinear
-from turncoat.racing import ENTRIES, learner_of
+from turncoat.learners.entries import ENTRIES, learner_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "learners" / "README.md"
@@ -51,7 +51,7 @@ def test_list_names_everything(columns: int) -> None:
     for name in (*LEARNERS, *SCENARIOS, *SUITES):
         assert re.search(rf"^ *{re.escape(name)} ", done.output, flags=re.MULTILINE)
     words = " ".join(done.output.split())
-    known = words.partition("As race and replay know them: ")[2]
+    known = words.partition("Names in race and replay: ")[2]
     assert known.partition(". ")[0].split("; ") == list(ENTRIES)
     for learner in LEARNERS.values():
         assert f"use: {learner.facts.when} not: {learner.facts.when_not} " in words
@@ -107,7 +107,7 @@ def test_every_learner_has_a_page_that_shows_how_to_make_it(learner: type[Learne
 
 
 def test_the_tables_of_the_page_are_what_learners_say() -> None:
-    """Cell by cell. When this fails: python docs/learners/tables.py"""
+    """Cell by cell. When this fails: make generated"""
     text = PAGE.read_text(encoding="utf-8")
     found = {}
     for part in text.split("\n### ")[1:]:

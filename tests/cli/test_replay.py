@@ -17,7 +17,8 @@ import pytest
 import turncoat as tc
 from tests.cli.typed import BAD_CSV, BAD_PARQUET, changing, printed_json, refusal, run, write, write_both
 from tests.naive.comparator import recursion
-from turncoat.racing import ENTRIES, FEW, Result
+from turncoat.learners.entries import ENTRIES, FEW
+from turncoat.racing import Result
 
 NAMES = ["red", "green", "blue"]
 QUICK = ["--seeds", "2", "--learner", "exp3", "--learner", "uniform"]
@@ -313,7 +314,7 @@ def test_near_names_of_many_columns(tmp_path: Path) -> None:
 def test_help_teaches() -> None:
     said = " ".join(run("replay", "--help").stdout.split())
     for taught in (
-        "one column an arm",
+        "one column per arm",
         "on any scale",
         "a small cheat",
         "turncoat replay latency.csv",

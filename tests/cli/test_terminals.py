@@ -44,6 +44,7 @@ def test_names_are_no_commands_to_the_terminal(folder: Path) -> None:
     assert all(name in done.output for name in [*NAMES, "[/game]", f"report: {folder}"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["list"], ["report", "FOLDER"], ["regret", "FILE"], ["regret", "FILE", "--json"]])
 def test_a_terminal_without_unicode_is_shown_what_it_can_show(folder: Path, tmp_path: Path, words: list[str]) -> None:
     """± and √ once ended `turncoat report` and `turncoat list` with a UnicodeEncodeError."""
@@ -63,7 +64,7 @@ def test_where_there_is_little_room_names_give_way_and_numbers_stay(folder: Path
     result = tc.Result.load(folder)
     names = {name: f"a learner with a long name {name}" for name in NAMES}
     cells = {at._replace(learner=names[at.learner]): cell for at, cell in result.cells.items()}
-    long = tc.Result(result.names._replace(learners=list(names.values())), cells, result.grounds, result.about)
+    long = tc.Result(result.names._replace(learners=list(names.values())), cells, result.references, result.about)
     console = screen()
     console.width = columns
     with console.capture() as captured:
@@ -96,6 +97,7 @@ def test_whoever_has_read_enough_is_no_error() -> None:
     assert done.stdout.startswith("Learners") and done.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["race", "replay"])
 def test_ctrl_c_is_heard_and_the_same_command_goes_on(tmp_path: Path, command: str) -> None:
     """`replay` said "Aborted!" with another exit code than `race`, and not where the finished games are."""

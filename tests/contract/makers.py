@@ -1,4 +1,7 @@
-"""Every learner in every mode: a contract is a suite that all of these pass."""
+"""Every learner in every mode: a contract is a suite that all of these pass.
+
+A learner that is not listed here is tried as its class makes it by default.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import numpy as np
 import pytest
 
 import turncoat as tc
+from turncoat.learners import LEARNERS, LinearLearner
+from turncoat.learners.base.index import IndexLearner
 from turncoat.learners.base.master import Master
 from turncoat.types import Vector
 
@@ -174,6 +179,34 @@ LINEAR: list[tuple[str, Maker]] = [
     ("dlinucb", tc.DLinUCB),
     ("dlinucb-told", partial(_told, partial(tc.DLinUCB, exploration=0.2))),
 ]
+
+
+def _learner_of(make: Any) -> Any:
+    """The class behind a maker."""
+    while isinstance(make, partial):
+        make = make.args[0] if make.args else make.func
+    return make
+
+
+def _place(name: str, learner: type[tc.Learner]) -> None:
+    """A learner that no list names: in its default mode, where its class says that it belongs."""
+    case = name, learner
+    if issubclass(learner, LinearLearner):
+        LINEAR.append(case)
+    elif not learner._says_propensity:
+        NO_CLOSED_FORM.append(case)
+    else:
+        MAKERS.append(case)
+        ANYTIME.extend([case] * (learner.facts.horizon != "needed"))
+        UNTUNED.extend([case] * (not learner.uses_horizon))
+        SEEING_ALL.extend([case] * learner.sees_all)
+        INDEXED.extend([case] * issubclass(learner, IndexLearner))
+
+
+_NAMED = {_learner_of(make) for _, make in [*MAKERS, *NO_CLOSED_FORM, *LINEAR]}
+for _name, _learner in LEARNERS.items():
+    if _learner.can_race and _learner not in _NAMED:
+        _place(_name, _learner)
 EVERYONE = [*MAKERS, *NO_CLOSED_FORM, *LINEAR]
 OTHERS = [(name, make) for name, make in EVERYONE if make is not tc.Turncoat]  # whose arms and losses are as they are
 
@@ -259,10 +292,9 @@ def as_master(learner: tc.Learner) -> Master:
 
 def takes_turns(learner: tc.Learner) -> bool:
     """Does it mark who was played last? Then an ask moves these marks, and nothing else."""
-    return "last" in learner.view()._fields
+    return hasattr(learner.view(), "last")
 
 
 def learned(learner: tc.Learner) -> list[Any]:
     """All numbers of its state but those that an ask may move."""
-    state = learner.view()
-    return [value for name, value in zip(state._fields, state, strict=True) if name not in ("rng", "last")]
+    return [value for name, value in learner.view().items() if name not in ("rng", "last")]

@@ -7,7 +7,7 @@ import pytest
 
 import turncoat as tc
 from tests.naive.environments import MostPlayed, uniform_at
-from turncoat._compile.dispatch import loss_of, mean_of, planted_of, see
+from turncoat._compile.games import loss_of, mean_of, planted_of, see
 from turncoat.environments import Adaptive
 from turncoat.errors import OptionError
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import pickle
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 import turncoat as tc
 from tests.contract.makers import MIXED, Maker, loss_at, play_by_hand
-from turncoat._compile.dispatch import ask
 from turncoat.errors import HorizonError, OptionError, StateError
-from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
+from turncoat.learners import State, jit_rule, register_learner
 from turncoat.learners.base.full_information import FullInformationLearner
 from turncoat.learners.full_information.hedge import HedgeState
 from turncoat.mirror.tree import tree_size
-from turncoat.types import Ints, Vector, Words
 
-KEEPERS: list[Any] = [tc.Corral, tc.StochasticCorral, tc.Band]
-every_keeper = pytest.mark.parametrize("keeper", KEEPERS)
+MASTERS: list[Any] = [tc.Corral, tc.StochasticCorral, tc.Band]
+every_master = pytest.mark.parametrize("master", MASTERS)
 
 
 def anytime(arms: Any, horizon: Any, *, seed: Any) -> tc.Learner:
@@ -29,7 +27,7 @@ def anytime(arms: Any, horizon: Any, *, seed: Any) -> tc.Learner:
     return tc.Exp3(arms, seed=seed)
 
 
-# Given in every way there is; for each keeper a chain of kinds that is compiled for other tests too.
+# Given in every way there is; for each master a chain of kinds that is compiled for other tests too.
 BASES: dict[Any, list[Any]] = {
     tc.Corral: [anytime, *MIXED[1:]],
     tc.StochasticCorral: ["ucb1", anytime, tc.UCB1],
@@ -70,8 +68,8 @@ class Seer(FullInformationLearner):
 
     def __init__(self, arms: Any, horizon: Any = None, *, seed: Any = None, loss_range: Any = (0.0, 1.0)) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self.start([self.n_arms, 0.1], n_more=3 * self.n_arms + tree_size(self.n_arms))
-        self.view().tree[: self.n_arms] = 1.0
+        state = self.start(K=self.n_arms, eta=0.1, rest=tree_size(self.n_arms))
+        state.tree[: self.n_arms] = 1.0
 
 
 class Unsteady(tc.Exp3):
@@ -106,29 +104,29 @@ REFUSED: list[tuple[Any, str]] = [
 
 
 @pytest.mark.jit_off
-@every_keeper
+@every_master
 @pytest.mark.parametrize(("bases", "said"), REFUSED)
-def test_what_cannot_be_a_base_is_refused_with_the_reason(keeper: Maker, bases: Any, said: str) -> None:
+def test_what_cannot_be_a_base_is_refused_with_the_reason(master: Maker, bases: Any, said: str) -> None:
     with pytest.raises(OptionError, match=said):
-        keeper(3, 100, bases=bases)
+        master(3, 100, bases=bases)
 
 
 @pytest.mark.jit_off
-@every_keeper
-def test_a_base_s_own_words_are_checked_by_the_base(keeper: Maker) -> None:
+@every_master
+def test_a_base_s_own_words_are_checked_by_the_base(master: Maker) -> None:
     with pytest.raises(OptionError, match="n_switches is -1"):
-        keeper(3, 100, bases=[partial(tc.Exp3S, n_switches=-1)])
-    with pytest.raises(HorizonError, match="Exp3S has .* wanted as a base" if keeper is tc.Band else keeper.__name__):
-        keeper(3, bases=[tc.Exp3, tc.Exp3S])
+        master(3, 100, bases=[partial(tc.Exp3S, n_switches=-1)])
+    with pytest.raises(HorizonError, match="Exp3S has .* wanted as a base" if master is tc.Band else master.__name__):
+        master(3, bases=[tc.Exp3, tc.Exp3S])
 
 
 @pytest.mark.jit_off
-@every_keeper
-def test_bases_are_shown_and_saved_in_plain_values_and_in_their_order(keeper: Maker) -> None:
-    learner: Any = keeper(["a", "b"], 100, bases=BASES[keeper], seed=1)
-    assert learner.bases == WRITTEN[keeper]
+@every_master
+def test_bases_are_shown_and_saved_in_plain_values_and_in_their_order(master: Maker) -> None:
+    learner: Any = master(["a", "b"], 100, bases=BASES[master], seed=1)
+    assert learner.bases == WRITTEN[master]
     assert learner.state()["options"]["bases"] == json.loads(json.dumps(learner.bases))
-    twin: Any = keeper(["a", "b"], 100, bases=learner.bases, seed=1)
+    twin: Any = master(["a", "b"], 100, bases=learner.bases, seed=1)
     assert twin.bases == learner.bases
     play_by_hand(learner, 30)
     again: Any = pickle.loads(pickle.dumps(learner))
@@ -140,14 +138,8 @@ def test_bases_are_shown_and_saved_in_plain_values_and_in_their_order(keeper: Ma
 def defined(favourite: int) -> type[tc.Learner]:
     """A learner that always plays one arm: each time it is defined anew, under the same names, as in a notebook."""
 
-    class StubbornState(NamedTuple):
-        rng: Words
-        clock: Ints
+    class StubbornState(State):
         K: int
-
-    @jit_rule
-    def view(buffer: Vector) -> StubbornState:
-        return StubbornState(rng_of(buffer), clock_of(buffer), int(buffer[HEAD]))
 
     @jit_rule
     def stubborn(state: StubbornState) -> tuple[int, float]:
@@ -161,7 +153,7 @@ def defined(favourite: int) -> type[tc.Learner]:
     def probability(state: StubbornState, arm: int) -> float:
         return 1.0 if arm == favourite else 0.0
 
-    register_learner(StubbornState, view=view, ask=stubborn, tell=tell, probability=probability)
+    register_learner(StubbornState, ask=stubborn, tell=tell, probability=probability)
 
     class Stubborn(tc.Learner):
         name = "stubborn"
@@ -169,26 +161,26 @@ def defined(favourite: int) -> type[tc.Learner]:
 
         def __init__(self, arms: Any, horizon: Any = None, *, seed: Any = None, loss_range: Any = (0.0, 1.0)) -> None:
             super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-            self.start([self.n_arms], n_more=0)
+            self.start(K=self.n_arms)
 
     return Stubborn
 
 
 @pytest.mark.jit_off
 def test_a_base_that_is_defined_anew_plays_its_new_rule() -> None:
-    """As in a notebook whose cell is run again; also when it is found by its name, as in a copy of its keeper."""
+    """As in a notebook whose cell is run again; also when it is found by its name, as in a copy of its master."""
     for favourite in (2, 0, 1):
         kind = defined(favourite)
         for base in (kind, "stubborn"):
-            herd = tc.Corral(3, 100, bases=[base], seed=1).view().herd
-            assert type(herd.like) is kind.state_type  # what compiled code finds the rule by
-            assert ask(herd.like)[0] == favourite
+            corral = tc.Corral(3, 100, bases=[base], seed=1)
+            assert corral.state_type.kinds == (kind.state_type,)  # what compiled code finds the rule by
+            assert corral.ask().index == favourite
 
 
 @pytest.mark.jit_off
-@every_keeper
-def test_a_state_whose_bases_are_others_is_refused(keeper: Maker) -> None:
-    learner: Any = keeper(2, 100, bases=["exp3.s", "exp3"], seed=1)
+@every_master
+def test_a_state_whose_bases_are_others_is_refused(master: Maker) -> None:
+    learner: Any = master(2, 100, bases=["exp3.s", "exp3"], seed=1)
     state = learner.state()
     for other in ("exp3-ix", "no-such-learner", "corral", 3, None):
         bases = [{**state["options"]["bases"][0], "learner": other}, state["options"]["bases"][1]]
@@ -197,26 +189,26 @@ def test_a_state_whose_bases_are_others_is_refused(keeper: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@pytest.mark.parametrize("keeper", [tc.Corral, tc.StochasticCorral])
-def test_rates_and_thresholds_that_cannot_be_are_refused(keeper: Maker) -> None:
+@pytest.mark.parametrize("master", [tc.Corral, tc.StochasticCorral])
+def test_rates_and_thresholds_that_cannot_be_are_refused(master: Maker) -> None:
     """A rate of 1.7e308 was restored once, and made the probabilities NaN."""
-    learner: Any = keeper(2, 100, bases=BASES[keeper], seed=1)
+    learner: Any = master(2, 100, bases=BASES[master], seed=1)
     for field, value, said in (
         ("rho", 2 * len(learner.bases) - 0.1, "rho holds"),
         ("rho", 1e9, "rho holds"),
         ("eta", 1.7e308, "eta grew"),
         ("eta", 1.1 * learner.rate, "eta grew"),
     ):
-        damaged: Any = keeper(2, 100, bases=BASES[keeper], seed=1)
+        damaged: Any = master(2, 100, bases=BASES[master], seed=1)
         getattr(damaged.view(), field)[0] = value
         with pytest.raises(StateError, match=said):
             tc.restore(damaged.state())
 
 
 @pytest.mark.jit_off
-@pytest.mark.parametrize("keeper", [tc.Corral, tc.Band])
-def test_a_keeper_says_which_base_decided_and_serves_the_marginal(keeper: Maker) -> None:
-    learner: Any = keeper(4, 1000, bases=BASES[keeper], seed=5)
+@pytest.mark.parametrize("master", [tc.Corral, tc.Band])
+def test_a_master_says_which_base_decided_and_serves_the_marginal(master: Maker) -> None:
+    learner: Any = master(4, 1000, bases=BASES[master], seed=5)
     for t in range(40):
         p, served = learner.master_probabilities, learner.base_probabilities
         decision = learner.ask()

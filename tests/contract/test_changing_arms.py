@@ -34,8 +34,8 @@ ROOM = ("chance", "covered", "x", "rest")  # written before it is read, by an as
 def same(one: Turncoat, other: Turncoat) -> bool:
     """Are they the same to the last bit?"""
     words = [{key: value for key, value in learner.state().items() if key != "buffer"} for learner in (one, other)]
-    states = zip(one.view()._asdict().items(), other.view(), strict=True)
-    return words[0] == words[1] and all(np.array_equal(a, b) for (name, a), b in states if name not in ROOM)
+    states = zip(one.view().items(), other.view().items(), strict=True)
+    return words[0] == words[1] and all(np.array_equal(a, b) for (name, a), (_, b) in states if name not in ROOM)
 
 
 def again(learner: Turncoat) -> Turncoat:
@@ -225,15 +225,15 @@ def test_a_late_tell_of_a_retired_arm_counts_and_teaches_nothing_else() -> None:
     while kept.arm != "red":
         kept = learner.ask(allowed=["blue", "red"])
     learner.retire_arm("blue")
-    diary = ("page", "plays", "trust")  # holds all rounds told
+    history = ("page", "plays", "trust")  # holds all rounds told
     for decision in (plain, among):
-        before, state = learner.probabilities(), {k: np.copy(v) for k, v in learner.view()._asdict().items()}
+        before, state = learner.probabilities(), {k: np.copy(v) for k, v in learner.view().items()}
         learner.tell(decision, 1.0)
         assert np.array_equal(learner.probabilities(), before)
-        changed = {k for k, v in learner.view()._asdict().items() if not np.array_equal(v, state[k])}
-        assert changed <= {"clock", "seen", "chance", *diary} and learner.view().clock[0] == state["clock"][0] + 1
+        changed = {k for k, v in learner.view().items() if not np.array_equal(v, state[k])}
+        assert changed <= {"clock", "seen", "chance", *history} and learner.view().clock[0] == state["clock"][0] + 1
     before = rows(learner)
-    learner.tell(kept, 1.0)  # nobody else of its set is left: nothing to compare it with
+    learner.tell(kept, 1.0)  # no other arm of its set is left: nothing to compare it with
     assert np.array_equal(rows(learner), before)
     assert learner.view().counts[0, 0] == state["counts"][0, 0] + 1
 
@@ -260,7 +260,7 @@ def test_retired_at_once_is_never_there() -> None:
 @pytest.mark.parametrize("K", [1, 2, 3, 4, 7, 8])
 def test_a_new_arm_begins_with_its_share_and_is_tried_soon(K: int) -> None:
     learner = started(K)
-    before, kept = rows(learner), {name: np.copy(value) for name, value in learner.view()._asdict().items()}
+    before, kept = rows(learner), {name: np.copy(value) for name, value in learner.view().items()}
     assert learner.add_arm() == K and learner.arms == list(range(K + 1))
     after = rows(learner)
     assert np.abs(after[:, K] * (K + 1) - 1.0).max() < CLOSE
@@ -377,7 +377,7 @@ def test_it_explains_itself_whoever_comes_and_goes() -> None:
                 learner.tell(decision, 0.75 if decision.arm == "red" else 0.0)
             assert json.loads(json.dumps(learner.explain().to_dict(), allow_nan=False))["rounds"] == learner.n_told
             assert str(learner)
-        assert learner.explain().best == "blue"  # of those that are there: nobody knows the others
+        assert learner.explain().best == "blue"  # of the living arms; the others are unknown
         learner.retire_arm("blue")
         learner.add_arm("pink")
         said = learner.explain()

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from turncoat._compile.jit import jit
 from turncoat.learners.turncoat import Turncoat, constants
 from turncoat.learners.turncoat.explanation_text import arm_name, percent
-from turncoat.learners.turncoat.observers.history import ENOUGH, HASTY, believe, write
+from turncoat.learners.turncoat.observers.history import ENOUGH, HASTY, believe, record
 from turncoat.learners.turncoat.state import BELIEFS, PAGES
 
 ARMS = ["red", "green", "blue"]
@@ -29,21 +28,19 @@ def game(learner: Turncoat, best: list[str], rounds: int) -> None:
             learner.tell(decision, loss=float(decision.arm != arm))
 
 
-@jit
 def vote_often(state: Any, top: int, rounds: int, q: float) -> None:
     for _ in range(rounds):
         believe(state, top, q, q)
         state.clock[0] += 1
 
 
-@jit
 def write_in_turn(state: Any, rounds: int) -> None:
     for t in range(rounds):
-        write(state, t % state.K)
+        record(state, t % state.K)
 
 
 def vote(learner: Turncoat, top: int, rounds: int, q: float = 1.0) -> None:
-    """The diary alone: an arm is the likeliest for some rounds."""
+    """The history alone: an arm is the likeliest for some rounds."""
     vote_often(learner.view(), top, rounds, q)
 
 
@@ -82,10 +79,10 @@ def test_pages_add_up_to_the_rounds_told(told: Any) -> None:
 def test_trust_is_that_of_the_master_and_says_why(told: Any) -> None:
     assert [base.name for base in told.bases] == list(constants.NAMES)
     assert math.fsum(base.trust for base in told.bases) == pytest.approx(1.0, rel=1e-9)
-    assert math.fsum(told.faiths.values()) == pytest.approx(1.0, rel=1e-9)
-    assert set(told.faiths) == {base.faith for base in told.bases}
-    assert list(told.faiths.values()) == sorted(told.faiths.values(), reverse=True)
-    detector = next(base for base in told.bases if base.faith == "detector")
+    assert math.fsum(told.kinds.values()) == pytest.approx(1.0, rel=1e-9)
+    assert set(told.kinds) == {base.kind for base in told.bases}
+    assert list(told.kinds.values()) == sorted(told.kinds.values(), reverse=True)
+    detector = next(base for base in told.bases if base.kind == "detector")
     assert (detector.arm, detector.chance) == ("red", 1.0)
     assert detector.why.startswith("a mean loss of 0 in ")
     assert all(0.0 < base.chance <= 1.0 for base in told.bases)
@@ -154,9 +151,9 @@ def test_a_restored_learner_explains_the_same() -> None:
 def test_explaining_changes_nothing_but_scratch() -> None:
     learner = Turncoat(ARMS, seed=3)
     game(learner, ["green", "blue"], 100)
-    before = [np.array(field) for field in learner.view()]
+    before = [np.array(field) for _, field in learner.view().items()]
     str(learner), str(learner.explain()), learner.certificate(2), learner.believed
-    for name, field, old in zip(learner.view()._fields, learner.view(), before, strict=True):
+    for (name, field), old in zip(learner.view().items(), before, strict=True):
         assert name == "chance" or np.array_equal(field, old), name
 
 
@@ -180,7 +177,7 @@ def test_an_arm_is_believed_after_enough_votes_and_not_before() -> None:
 def test_a_switch_is_dated_to_the_last_round_without_doubt() -> None:
     learner = Turncoat(3)
     vote(learner, 1, 500)
-    for _ in range(10):  # nobody has a majority
+    for _ in range(10):  # no arm has a majority
         vote(learner, 0, 3)
         vote(learner, 2, 3)
     vote(learner, 2, TURN)
@@ -301,7 +298,7 @@ def test_an_unknown_range_is_no_obstacle() -> None:
     assert "a mean loss of -5 in " in str(learner.explain())
 
 
-# -- the diary ------------------------------------------------------------------------------------------------------
+# -- the history ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rounds", [1, 63, 64, 65, 128, 129, 10_000])

@@ -7,6 +7,8 @@ import pytest
 from tests.architecture.test_start_up import run
 from turncoat._compile import cache
 
+pytestmark = pytest.mark.slow
+
 # Round by round a learner runs in closures over the class of its state. How often each came from disk, or did not.
 ROUNDS = """
 from turncoat.learners import LEARNERS
@@ -43,8 +45,9 @@ print(tc.play(tc.Uniform(2, seed=1), np.ones((10, 2))).size)
 @pytest.mark.timeout(900)  # where nothing is on disk yet it compiles all learners
 def test_the_rounds_of_every_learner_come_from_disk() -> None:
     home = str(cache.cache_home())
-    run(ROUNDS, NUMBA_CACHE_DIR=home, limit=800.0)
-    lines = run(ROUNDS, NUMBA_CACHE_DIR=home)
+    lines = run(ROUNDS, NUMBA_CACHE_DIR=home, limit=800.0)
+    if not all(line.endswith(" 1 0") for line in lines):  # no earlier process had compiled all of them
+        lines = run(ROUNDS, NUMBA_CACHE_DIR=home)
     names, hits, misses = zip(*(line.rsplit(maxsplit=2) for line in lines), strict=True)
     assert {*hits} == {"1"} and {*misses} == {"0"}
     assert len({*names}) == len(names) >= 18
@@ -54,6 +57,6 @@ def test_the_rounds_of_every_learner_come_from_disk() -> None:
 def test_kinds_of_bases_come_from_disk_and_are_no_stumbling_block_to_others() -> None:
     """A signature with such a class once went into an index: every process that had not made the class died of it."""
     home = str(cache.cache_home())
-    run(MIXED, NUMBA_CACHE_DIR=home)
-    assert run(MIXED, NUMBA_CACHE_DIR=home) == ["1 0", "1 0"]
+    if run(MIXED, NUMBA_CACHE_DIR=home) != ["1 0", "1 0"]:  # no earlier process had compiled it
+        assert run(MIXED, NUMBA_CACHE_DIR=home) == ["1 0", "1 0"]
     assert run(OTHER, NUMBA_CACHE_DIR=home) == ["10", "10"]

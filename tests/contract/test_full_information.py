@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 import turncoat as tc
 from tests.contract.makers import SEEING_ALL, Maker, contents, each, loss_at, play_by_hand
-from turncoat._compile.dispatch import loss_of, see
+from turncoat._compile.games import loss_of, see
+from turncoat._compile.state import State
 from turncoat.errors import LossError, LossTypeError, ObserveError, OptionError
-from turncoat.learners import clock_of, register_learner, rng_of
+from turncoat.learners import register_learner
 from turncoat.learners.full_information.hedge import HedgeState
 from turncoat.types import Matrix
 
@@ -34,7 +35,7 @@ def rows(n_rounds: int) -> Matrix:
 
 
 BAD_VECTORS: list[tuple[type[Exception], Any, str]] = [
-    (LossError, [0.5, 0.5], "is [0.5, 0.5], 2 in number; accepted are 3 numbers from 0.0 to 1.0, one an arm"),
+    (LossError, [0.5, 0.5], "is [0.5, 0.5], 2 in number; accepted are 3 numbers from 0.0 to 1.0, one per arm"),
     (LossError, [0.5] * 4, "4 in number; accepted are 3 numbers"),
     (LossError, [], "is [], 0 in number"),
     (LossError, np.array([0.5, -0.25, 0.5]), "[1] is np.float64(-0.25); accepted are numbers from 0.0 to 1.0"),
@@ -157,14 +158,13 @@ def test_an_adaptive_adversary_reveals_the_losses_before_it_sees_the_arm(make: M
 
 
 def test_the_kind_of_a_state_must_be_that_of_its_class() -> None:
-    class OwnState(NamedTuple):
-        rng: Any
-        clock: Any
+    class OwnState(State):
+        K: int
 
-    def kernel(buffer: Any) -> Any:
-        return OwnState(rng_of(buffer), clock_of(buffer))
+    def kernel(*arguments: Any) -> Any:
+        return arguments
 
-    register_learner(OwnState, view=kernel, ask=kernel, tell=kernel)
+    register_learner(OwnState, ask=kernel, tell=kernel)
     with pytest.raises(OptionError, match="Own has the state of any other learner"):
         type("Own", (tc.FullInformationLearner,), {"state_type": OwnState})
     with pytest.raises(OptionError, match="Own has the state of a FullInformationLearner: sees_all"):

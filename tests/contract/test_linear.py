@@ -13,7 +13,7 @@ import pytest
 
 import turncoat as tc
 from tests.contract.makers import LINEAR, Maker, each
-from turncoat._compile.dispatch import loss_of
+from turncoat._compile.games import loss_of
 from turncoat.environments import scenario
 from turncoat.errors import DecisionError, FeaturesError, OptionError, StateError, TableError
 from turncoat.learners import LinearLearner
@@ -85,7 +85,7 @@ def test_a_late_tell_learns_of_the_vector_that_was_chosen(make: Maker) -> None:
         late.ask(arms(t + 1))
         late.tell(decision, loss=0.25)
         now.observe(chosen, 0.25)
-    for name, one, other in zip(late.view()._fields, late.view(), now.view(), strict=True):
+    for (name, one), (_, other) in zip(late.view().items(), now.view().items(), strict=True):
         assert name == "rng" or np.array_equal(one, other), name
     assert np.array_equal(late.probabilities(arms(5)), now.probabilities(arms(5)))
     assert (late.n_outstanding, late.n_told) == (20, 20)
@@ -144,7 +144,7 @@ def test_damaged_vectors_are_refused(make: Maker) -> None:
 BAD: list[tuple[Any, str]] = [
     (np.zeros((2, 7)), r"have shape \(2, 7\); accepted are rows of 8 numbers"),
     (np.zeros(8), r"have shape \(8,\)"),
-    (np.zeros((0, 8)), "accepted are rows of 8 numbers, one row an arm, at least one"),
+    (np.zeros((0, 8)), "accepted are rows of 8 numbers, one row per arm, at least one"),
     (np.zeros((1, 1, 8)), "accepted are rows of 8 numbers"),
     ("abc", "are 'abc'"),
     ([[1.0] * 8, [1.0] * 7], "accepted are rows"),
@@ -206,7 +206,7 @@ def test_long_runs_stay_finite(make: Maker) -> None:
     for losses in (np.zeros((20_000, D)), np.ones((20_000, D)), np.arange(20_000)[:, None] % 2 * np.ones(D)):
         learner = made(make)
         tc.play(learner, losses)
-        for name, value in zip(learner.view()._fields, learner.view(), strict=True):
+        for name, value in learner.view().items():
             assert name == "rng" or np.isfinite(value).all(), name
         assert learner.probabilities().sum() == pytest.approx(1.0, abs=1e-9)
     alone = made(make)

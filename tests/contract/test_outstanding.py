@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import pytest
+
 import turncoat as tc
 from tests.contract.makers import Maker, each, everyone, tell
 
@@ -36,6 +38,7 @@ def steps(act: Callable[[], Any]) -> list[str]:
     return seen
 
 
+@pytest.mark.slow
 @each([("uniform", tc.Uniform), ("adaptive-master-base", tc.AdaptiveMasterBase)])
 def test_a_million_outstanding_decisions_cost_under_100_megabytes(make: Maker) -> None:
     learner = make(3, 10**6, seed=1)

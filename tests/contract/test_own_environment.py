@@ -12,7 +12,8 @@ import pytest
 
 import turncoat as tc
 from turncoat._compile.cache import CACHE
-from turncoat._compile.dispatch import mean_of, planted_of, see
+from turncoat._compile.games import mean_of, planted_of, see
+from turncoat._compile.progress import TEXT
 from turncoat.environments import Table, jit_rule, register_environment
 from turncoat.errors import LossError
 
@@ -66,7 +67,7 @@ def test_what_is_not_said_is_taken_for_granted() -> None:
 
 
 class ScaledGame(NamedTuple):
-    """Its rule has a parameter that nobody passes."""
+    """Its rule has a parameter that is never passed."""
 
     losses: Any
 
@@ -111,7 +112,7 @@ def printed(folder: Path, code: str) -> str:
     done = subprocess.run(
         [sys.executable, "-B", "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=100
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.replace(f"{TEXT}\n", "")) == (0, "")
     return done.stdout.strip()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from turncoat._compile.dispatch import loss_of
+from turncoat._compile.games import loss_of
 from turncoat.environments import Environment, Piecewise, Table
 from turncoat.errors import OptionError
 from turncoat.types import Matrix

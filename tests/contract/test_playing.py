@@ -229,16 +229,16 @@ def test_a_keyboard_interrupt_is_no_reason_to_go_back(monkeypatch: pytest.Monkey
     import importlib
 
     module = importlib.import_module("turncoat.simulate.loop")  # the module, not the function of the same name
-    compiled, n_blocks = module.run, 0
+    advance, n_blocks = module.advance, 0
 
     def interrupted(*words: Any) -> int:
         nonlocal n_blocks
         n_blocks += 1
         if n_blocks > 1:
             raise KeyboardInterrupt
-        return int(compiled(*words))
+        return int(advance(*words))
 
-    monkeypatch.setattr(module, "run", interrupted)
+    monkeypatch.setattr(module, "advance", interrupted)
     losses = random_losses(1000, 3)
     learner, other = tc.Exp3(3, seed=1), tc.Exp3(3, seed=1)
     with pytest.raises(KeyboardInterrupt):

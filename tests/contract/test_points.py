@@ -136,7 +136,7 @@ def test_long_runs_stay_finite() -> None:
         for noise in (0.0, 0.5):
             learner = tc.SwitchingLinear(D, T, seed=1)
             tc.play_points(learner, BallSwitching(D, 50_000, 20, size=0.5, noise=noise, seed=1))
-            for name, value in zip(learner.view()._fields, learner.view(), strict=True):
+            for name, value in learner.view().items():
                 assert name == "rng" or np.isfinite(value).all(), name
             assert learner.master_probabilities.sum() == pytest.approx(1.0, abs=1e-12)
 

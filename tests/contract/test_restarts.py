@@ -11,8 +11,8 @@ import pytest
 
 import turncoat as tc
 from tests.contract.makers import contents, play_by_hand
+from turncoat._compile.state import HEAD
 from turncoat.errors import DecisionError, LossError, StateError
-from turncoat.learners import HEAD
 
 pytestmark = pytest.mark.jit_off
 

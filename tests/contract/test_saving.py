@@ -255,6 +255,7 @@ def test_a_stopped_clock_and_dead_random_numbers_are_refused() -> None:
         refused(with_words(state, words), naming=f"clock stands at {clock}")
 
 
+@pytest.mark.slow
 @every_learner
 def test_no_value_that_is_not_finite_gets_in(make: Maker) -> None:
     """Word by word: what a name stands for must be finite; words that nothing reads may be anything."""
@@ -301,7 +302,7 @@ def test_weight_on_an_arm_that_is_not_there_is_refused(make: Maker, n_arms: int)
     view = learner.view()
     if not hasattr(view, "bases") and not hasattr(view, "tree"):
         return
-    tree = view.bases.trees[-1] if hasattr(view, "bases") else view.tree
+    tree = view.trees[-1] if hasattr(view, "trees") else view.tree
     leaves = -(-n_arms // 8) * 8
     for position in {n_arms, leaves - 1, tree.size - 1} - {n_arms - 1}:
         before = tree[position]

@@ -1,4 +1,4 @@
-"""`loss_range="adaptive"`: losses on a scale nobody knows. What was seen is mapped exactly; weights are kept."""
+"""`loss_range="adaptive"`: losses on an unknown scale. What was seen is mapped exactly; weights are kept."""
 
 from __future__ import annotations
 
@@ -147,13 +147,13 @@ def test_playing_is_asking_and_telling(scale: float) -> None:
 @pytest.mark.jit_off
 def test_a_race_is_the_same_game() -> None:
     from turncoat.environments import Table
-    from turncoat.simulate.loop import advance, blank_notes
+    from turncoat.simulate.loop import advance, blank_notes, game_of
 
     table = np.random.default_rng(3).random((200, 3))
     played, raced = adaptive(), adaptive()
     arms = tc.play(played, table)
     notes = blank_notes(200, 3)
-    assert advance(raced, raced.view(), Table(table).game, notes, 0, 200) == 200
+    assert advance(raced, raced.parts, game_of(Table(table)), notes, 0, 200) == 200
     assert np.array_equal(notes.played, arms) and notes.counts.tolist() == np.bincount(arms, minlength=3).tolist()
     assert notes.sums[0] == pytest.approx(table[np.arange(200), arms].sum(), rel=1e-12)
     assert notes.sums[1] == pytest.approx(notes.sums[0], rel=1e-12)

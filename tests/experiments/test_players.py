@@ -1,4 +1,4 @@
-"""Who plays: all of the bandit league, no setting twice, and told what they should be told."""
+"""Who plays: all of the bandit group, no setting twice, and told what they should be told."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 import turncoat as tc
 from experiments.players import GRID, OURS, RIVALS, Scaled, players, words_of
 from turncoat.errors import OptionError
-from turncoat.racing import ENTRIES, learner_of, told
+from turncoat.learners.entries import ENTRIES, learner_of, told
 
 
-def test_all_of_the_bandit_league_and_nobody_who_sees_more() -> None:
+def test_all_of_the_bandit_group_and_nobody_who_sees_more() -> None:
     for name, maker in ENTRIES.items():
         ours = getattr(learner_of(maker), "__name__", "") in ("Turncoat", "Band")
         sees_more = "sees all" in name or "dlinucb" in name

@@ -31,11 +31,15 @@ def made_on() -> dict[str, str]:
     return {"machine": platform.machine(), "libc": " ".join(platform.libc_ver()), **packages}
 
 
-def write() -> None:
-    """Write the golden file anew."""
+def write(*, anew: bool) -> None:
+    """Write the golden file: all arms anew, or only those that are not there yet."""
     note = (
         "Arms that were played, one digit a round. Made by `python -m tests.golden` on the machine below: another "
         "libm may round an exp or a log differently, and a run that differs in the last bit ends in another arm."
     )
-    arms = {name: games(make) for name, make in EVERYONE}
-    FILE.write_text(json.dumps({"note": note, "made_on": made_on(), "arms": arms}, indent=1) + "\n")
+    kept = {} if anew else json.loads(FILE.read_text())
+    makers = dict(EVERYONE)
+    arms = {name: by_seed for name, by_seed in kept.get("arms", {}).items() if name in makers}
+    arms |= {name: games(make) for name, make in EVERYONE if name not in arms}
+    golden = {"note": note, "made_on": kept.get("made_on") or made_on(), "arms": arms}
+    FILE.write_text(json.dumps(golden, indent=1) + "\n")

@@ -1,7 +1,7 @@
 """Golden arms: a change of rule, of random numbers or of their order shows here at once, whether it was meant or not.
 
 They were made on one machine (named in the file); on another libm a difference may be one of rounding. After a change
-that is meant: `python -m tests.golden`.
+that is meant: `python -m tests.golden anew`. Arms of a new learner: `make generated`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def test_the_arms_are_those_of_the_golden_file(name: str, make: Maker) -> None:
 
 
 def test_the_file_has_every_learner_and_seed() -> None:
-    assert set(GOLDEN["arms"]) == {name for name, _ in EVERYONE}
+    assert set(GOLDEN["arms"]) == {name for name, _ in EVERYONE}, "make generated"
     for name, by_seed in GOLDEN["arms"].items():
         assert set(by_seed) == {str(seed) for seed in SEEDS}
         if name != "ad-switch":  # it draws only to look at an arm again, hardly ever in so short a game

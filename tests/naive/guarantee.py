@@ -1,6 +1,6 @@
 """A slow band: the master and the clipped bases of docs/guarantee.md, and the two sides of every lemma on that page.
 
-Bases 0, 1, … are clipped; behind them come specialists, which propose what somebody else decides. Everything is lists
+Bases 0, 1, … are clipped; behind them come specialists, whose proposals are given from outside. Everything is lists
 of floats and plain loops; `charges` also takes fractions, so that expectations can be summed without rounding.
 """
 

@@ -68,21 +68,6 @@ def log_barrier_step(p: Numbers, losses: Numbers, eta: Numbers, floor: float) ->
         return q(_bisect(lambda lam: sum(q(lam), Decimal(-1)), top))
 
 
-def tsallis_step(p: Numbers, losses: Numbers, eta: float, floor: float) -> list[Decimal]:
-    """D of -(4/eta) sum_i sqrt(p_i): off the floor 1/sqrt(q_i) = 1/sqrt(p_i) + (eta/2) (loss_i - lam)."""
-    with localcontext(DIGITS):
-        low = Decimal(float(floor))
-        half = Decimal(float(eta)) / 2
-        y = [1 / Decimal(float(p_i)).sqrt() + half * Decimal(float(ell)) for p_i, ell in zip(p, losses, strict=True)]
-        if low * len(y) >= 1:
-            return [1 / Decimal(len(y))] * len(y)
-
-        def q(shift: Decimal) -> list[Decimal]:
-            return [max(low, 1 / ((y_i - shift) * (y_i - shift))) for y_i in y]
-
-        return q(_bisect(lambda shift: sum(q(shift), Decimal(-1)), min(y) - 1))
-
-
 def tsallis_weights(estimates: Numbers, eta: float) -> list[Decimal]:
     """min <estimates, w> - (4/eta) sum sqrt(w): w_i = 4 / (eta (estimate_i - x))²."""
     with localcontext(DIGITS):

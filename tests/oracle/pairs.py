@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ from tests.naive import masters as naive_masters
 from tests.naive.driver import Oracle, Round, Row, tell
 from turncoat.errors import TuningWarning
 from turncoat.learners import (
+    LEARNERS,
     AdaptiveMasterBase,
     ClippedOMD,
     Exp3,
@@ -80,6 +83,20 @@ SINGLES: dict[str, Pair] = {
     "exp3.p risk": Pair(Exp3P, naive_adversarial.Exp3P, {"risk": 0.01}),
     "clipped-omd sharing": Pair(ClippedOMD, naive_adversarial.SharingOMD, {"projection": "sharing"}),
 }
+
+
+def unlisted() -> Iterator[tuple[str, Pair]]:
+    """Other learners with an oracle of the same name in a file of the same name, each as it is made by default."""
+    listed = {pair.learner for pair in SINGLES.values()}
+    for learner in set(LEARNERS.values()) - listed:
+        module = f"tests.naive.{learner.__module__.rpartition('.')[2]}"
+        oracle = getattr(import_module(module), learner.__name__, None) if find_spec(module) else None
+        if isinstance(oracle, type) and issubclass(oracle, naive.Single):
+            yield learner.name, Pair(learner, oracle, {})
+
+
+UNLISTED: dict[str, Pair] = dict(unlisted())
+SINGLES |= UNLISTED
 
 
 def masters() -> Iterator[tuple[str, Pair]]:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import turncoat as tc
-from turncoat.learners import HEAD, clock_of, jit_rule, register_learner, rng_of
-from turncoat.learners.base.learner import Facts
+from turncoat.learners import State, array, jit_rule, register_learner
+from turncoat.learners.base.declarations import Facts
 from turncoat.random import uniform
-from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.types import Label, Seed, Vector
 
 
-class ScribeState(NamedTuple):
+class ScribeState(State):
     """The sum of the losses told, and how many they were."""
 
-    rng: Words
-    clock: Ints
     K: int
-    told: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> ScribeState:
-    return ScribeState(rng_of(buffer), clock_of(buffer), int(buffer[HEAD]), buffer[HEAD + 1 :])
+    told: Vector = array(2)
 
 
 @jit_rule
@@ -43,7 +35,7 @@ def tell(state: ScribeState, choice: tuple[int, float], loss: float) -> None:
     state.told[1] += 1.0
 
 
-register_learner(ScribeState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(ScribeState, ask=ask, tell=tell, probability=probability)
 
 
 class Scribe(tc.Learner):
@@ -62,7 +54,7 @@ class Scribe(tc.Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self.start([self.n_arms], n_more=2)
+        self.start(K=self.n_arms)
 
 
 class StableScribe(Scribe):

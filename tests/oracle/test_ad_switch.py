@@ -23,8 +23,8 @@ from tests.oracle.test_changes import changing
 from tests.oracle.test_random import naive_words
 from turncoat.errors import StateError
 from turncoat.learners import AdSwitch
-from turncoat.learners.parts.geometric_wait import NEVER
 from turncoat.learners.stochastic.ad_switch import oblige
+from turncoat.random import NEVER
 
 CLOSE = 1e-12
 
@@ -158,7 +158,7 @@ def test_what_is_owed_in_the_longest_games_is_a_number() -> None:
 @pytest.mark.jit_off
 @pytest.mark.parametrize("row", [0, 2])
 def test_sums_from_before_anything_was_counted_are_not_restored(row: int) -> None:
-    """Nobody ever writes row 0, the start: what stood there would be taken from every mean of all episodes."""
+    """Row 0, the start, is never written: a value there would be subtracted from every mean of all episodes."""
     learner = AdSwitch(1, 100, seed=1)
     for _ in range(3):
         learner.observe(0, 0.0)
@@ -211,7 +211,7 @@ def test_no_alarm_without_one_of_the_papers(values: list[float]) -> None:
 
 
 @pytest.mark.jit_off
-def test_of_every_octave_one_interval_is_kept() -> None:
+def test_of_every_dyadic_length_one_interval_is_kept() -> None:
     """Row j + 1 is the latest odd multiple of 2^j; so some row is from 2^j to 2^(j+1) - 1 rounds old, for every j."""
     learner = AdSwitch(1, 300, seed=1, confidence=1000.0)
     for t in range(1, 301):

@@ -16,7 +16,8 @@ import pytest
 from tests.naive import blocks as naive
 from tests.naive.driver import PATTERNS, Rows
 from tests.oracle.pairs import feed, record, worst_error
-from turncoat.learners import HEAD, BanditOverBandit, Exp3, Exp3R
+from turncoat._compile.state import HEAD
+from turncoat.learners import BanditOverBandit, Exp3, Exp3R
 from turncoat.learners.adversarial.exp3 import gain_exploration
 from turncoat.learners.adversarial.exp3r import uniform_share
 from turncoat.learners.masters.bandit_over_bandit import block_length, tunings
@@ -51,6 +52,7 @@ def assert_bob_close(K: int, T: int, pattern: str, *, rounds: int, delay: int = 
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K, T, rounds, pattern", GAMES)
 def test_bandit_over_bandit_in_a_long_game(K: int, T: int, rounds: int, pattern: str) -> None:
     seen = assert_bob_close(K, T, pattern, rounds=rounds, every=rounds // 40)
@@ -110,6 +112,7 @@ def explored_rounds(learner: Exp3R, oracle: naive.Exp3R, losses: Rows, delay: in
         before = now
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K, T, rounds, pattern", GAMES)
 def test_exp3_r_in_a_long_game(K: int, T: int, rounds: int, pattern: str) -> None:
     learner = assert_exp3_r_close(K, T, pattern, rounds=rounds, every=rounds // 40)

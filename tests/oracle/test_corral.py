@@ -17,8 +17,9 @@ from tests.naive.driver import PATTERNS
 from tests.naive.index import UCB1
 from tests.naive.solve import REAL, floats, reals
 from tests.oracle.scribes import Scribe, StableScribe
+from turncoat._compile.jit import _inside
 from turncoat.learners import ClippedOMD, Corral
-from turncoat.learners.base.base_stack import ask_base, fresh_of, row_of, rows_of
+from turncoat.learners.base.base_stack import ask_base, row_kernels, row_of
 from turncoat.learners.masters.corral import grid
 from turncoat.types import Vector
 
@@ -46,7 +47,7 @@ def of_two_rounds_at_least(arms: Any, horizon: int, *, seed: Any) -> ClippedOMD:
 def played(learner: Corral, i: int, arm: int, p_arm: float) -> list[tuple[int, float]]:
     """What every base plays in the round that is told next: base i what was drawn, the others what they will draw."""
     state = copy.deepcopy(learner).view()
-    return [(arm, p_arm) if j == i else ask_base(state.herd, j, state.dice) for j in range(state.p.size)]
+    return [(arm, p_arm) if j == i else ask_base(state, j, state.dice) for j in range(state.p.size)]
 
 
 def numbers(learner: Corral) -> dict[str, Any]:
@@ -140,8 +141,8 @@ def test_the_oracle_by_hand() -> None:
 
 def sums(learner: Corral) -> Vector:
     """What every scribe was told so far, and how often."""
-    herd = learner.view().herd
-    return np.array([row_of(herd, j)[-2:].view(np.float64) for j in range(len(learner.bases))])
+    state = learner.view()
+    return np.array([row_of(state, j)[-2:].view(np.float64) for j in range(len(learner.bases))])
 
 
 @pytest.mark.jit_off
@@ -173,18 +174,18 @@ def test_a_base_begins_anew_when_rho_grows_unless_it_is_kept() -> None:
         rho = learner.rho
         decision = learner.ask()
         learner.tell(decision, loss=float(decision.base != 2))
-        herd = learner.view().herd
+        state = learner.view()
         for j in map(int, np.flatnonzero(learner.rho > rho)):
-            anew = bool(np.array_equal(row_of(herd, j), fresh_of(herd, j)))
+            anew = bool(np.array_equal(row_of(state, j), row_of(state, j, fresh=1)))
             assert anew == (j == 0), f"base {j} in round {learner.n_told}"
             grown.add(j)
-    assert int(row_of(learner.view().herd, 1)[4]) == learner.n_told  # the clock of a base that is kept
+    assert int(row_of(learner.view(), 1)[4]) == learner.n_told  # the clock of a base that is kept
 
 
 def test_a_kind_is_compiled_once_however_many_bases_are_of_it() -> None:
     learner = Corral(3, 10_000, seed=1)
     learner.tell(learner.ask(), loss=0.5)
-    kernels = rows_of(ClippedOMD.state_type)
+    kernels = row_kernels(ClippedOMD.state_type)
     assert len(learner.bases) == 11
     for kernel in (kernels.ask, kernels.tell, kernels.chance):
-        assert len(getattr(kernel, "signatures", [])) <= 1  # none where the corral was found on disk
+        assert len(getattr(_inside.get(kernel), "signatures", [])) <= 1  # none where the corral was found on disk

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.naive import environments as naive
-from turncoat._compile.dispatch import loss_of, mean_of
+from turncoat._compile.games import loss_of, mean_of
 from turncoat.environments import (
     SCENARIOS,
     Burst,
@@ -27,8 +27,7 @@ from turncoat.environments import (
     StochasticallyConstrained,
     scenario,
 )
-from turncoat.environments.noise import scattered
-from turncoat.environments.segments import Segments
+from turncoat.environments.segments import Segments, scattered
 from turncoat.random import uniform_at
 from turncoat.types import Ints, Matrix
 

@@ -17,8 +17,6 @@ import pytest
 from tests.naive import index as naive
 from tests.naive.driver import PATTERNS
 from tests.oracle.pairs import feed, record
-from turncoat._compile.dispatch import tell
-from turncoat._compile.jit import jit
 from turncoat.learners import KLUCB, UCB1, DiscountedUCB, SlidingWindowUCB
 from turncoat.learners.base.index import IndexLearner
 from turncoat.learners.parts.kl import divergence, is_below, upper
@@ -131,18 +129,18 @@ def a_million_rounds(K: int) -> tuple[Any, Any]:
     return arms, losses
 
 
-@jit
-def tell_all(state: Any, arms: Any, losses: Any) -> None:
-    for t in range(arms.size):
-        tell(state, (arms[t], 1.0), losses[t])
+def tell_all(learner: IndexLearner, arms: Any, losses: Any) -> None:
+    for arm, loss in zip(arms.tolist(), losses.tolist(), strict=True):
+        learner._tell(learner._buffer, arm, loss, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.5, 0.99, 0.9999, 1 - 1e-6])
 def test_fading_loses_no_digits_in_a_million_rounds(gamma: float) -> None:
     """What is stored is rescaled 2,000 times for gamma = 0.5, and never for 1 - 1e-6."""
     arms, losses = a_million_rounds(3)
     learner, oracle = DiscountedUCB(3, discount=gamma), naive.DiscountedUCB(3, discount=gamma)
-    tell_all(learner.view(), arms, losses)
+    tell_all(learner, arms, losses)
     seen = slice(-400_000 if gamma < 1 - 1e-5 else None, None)  # what is older weighs less than 1e-17 of the rest
     for a, loss in zip(arms[seen].tolist(), losses[seen].tolist(), strict=True):
         oracle.tell(a, loss)
@@ -156,7 +154,7 @@ def test_sliding_leaves_nothing_behind_in_a_million_rounds(window: int) -> None:
     """A million rewards enter and leave again. Plain sums would be off by 1e-11 or so where arm 0 has only zeros."""
     arms, losses = a_million_rounds(3)
     learner, oracle = SlidingWindowUCB(3, window=window), naive.SlidingWindowUCB(3, window=window)
-    tell_all(learner.view(), arms, losses)
+    tell_all(learner, arms, losses)
     for a, loss in zip(arms[-window:].tolist(), losses[-window:].tolist(), strict=True):
         oracle.tell(a, loss)
     assert abs(learner.view().sums[0]) <= 1e-25

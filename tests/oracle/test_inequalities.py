@@ -72,7 +72,7 @@ def play(name: str, seed: int, boost: float = 1.0) -> Path:
             of_bases[t] = shown[t][1][:, one.a] * loss / one.q
         feed(master, one._replace(loss=loss))
     p, bases, eta, xi, rhos = (np.array(column) for column in zip(*shown, strict=True))
-    return Path(p, bases, eta, xi, rhos, of_bases, of_arms, float(state.alpha), float(state.bases.beta))
+    return Path(p, bases, eta, xi, rhos, of_bases, of_arms, float(state.alpha), float(state.beta))
 
 
 def corners(n: int, floor: float) -> Matrix:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.naive import projections as naive
 from tests.oracle.instances import Instance
-from turncoat.mirror import entropy, log_barrier, tsallis
+from turncoat.mirror import entropy, log_barrier
 from turncoat.types import Vector
 
 cp: Any = import_module("cvxpy")  # its annotations are incomplete
@@ -51,10 +51,7 @@ def test_naive_log_barrier_by_hand(
 
 
 def test_naive_tsallis_by_hand() -> None:
-    p, q = [4 / 9, 4 / 9, 1 / 9], [1 / 9, 4 / 9, 4 / 9]  # 1/sqrt: (1.5, 1.5, 3) becomes (3, 1.5, 1.5)
-    np.testing.assert_allclose([float(v) for v in naive.tsallis_step(p, [3.0, 1.5, 0.0], 2.0, 0.0)], q, rtol=4e-16)
-    np.testing.assert_allclose([float(v) for v in naive.tsallis_step(p, [1.5, 0.75, 0.0], 4.0, 0.0)], q, rtol=4e-16)
-    np.testing.assert_allclose([float(v) for v in naive.tsallis_step(p, [9e9, 1.5, 0.0], 2.0, 1 / 9)], q, rtol=4e-16)
+    p = [4 / 9, 4 / 9, 1 / 9]
     np.testing.assert_allclose([float(v) for v in naive.tsallis_weights([5.0, 5.0, 6.5], 2.0)], p, rtol=4e-16)
     np.testing.assert_allclose([float(v) for v in naive.tsallis_weights([3.0] * 4, 0.1)], 0.25, rtol=4e-16)
 
@@ -108,12 +105,6 @@ def barrier_divergence(q: Any, case: Instance, m: Any) -> Any:
     return m.sum(cp.multiply(terms, 1.0 / case.eta)) if m is cp else float(np.sum(terms / case.eta))
 
 
-def tsallis_divergence(q: Any, case: Instance, m: Any) -> Any:
-    root = np.sqrt(case.p)
-    linear = cp.multiply(q - case.p, 0.5 / root) if m is cp else (q - case.p) * 0.5 / root
-    return m.sum(root - m.sqrt(q) + linear) * (4.0 / case.eta[0])
-
-
 FAMILIES: dict[str, Family] = {
     "entropy, one-hot": (
         lambda q, case: entropy.step_one_hot(q, case.a, case.loss, case.floor),
@@ -142,13 +133,6 @@ FAMILIES: dict[str, Family] = {
         barrier_divergence,
         lambda q, case: (1.0 / case.p - 1.0 / q) / case.eta,
         lambda q, case: case.eta * q,
-    ),
-    "tsallis, one-hot": (
-        lambda q, case: tsallis.step_one_hot(q, case.a, case.loss, case.eta[0], case.floor),
-        charged,
-        tsallis_divergence,
-        lambda q, case: (case.p**-0.5 - q**-0.5) * 2.0 / case.eta[0],
-        lambda q, case: case.eta[0] * np.sqrt(q),
     ),
 }
 

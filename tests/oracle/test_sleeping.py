@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from tests.naive.sleeping import Sleeping, Tuning
+from turncoat._compile.dispatch import view_of
 from turncoat._compile.jit import jit
 from turncoat.learners.turncoat import Turncoat
 from turncoat.learners.turncoat.constants import FEW, N_CLIPPED, N_SIGNED, PRIOR
 from turncoat.learners.turncoat.restricted_arms import step_master_among
-from turncoat.learners.turncoat.state import view
+from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.types import Ints, Matrix, Vector
 
 CLOSE = 1e-12
@@ -29,7 +30,7 @@ def rows(learner: Turncoat) -> Matrix:
 
 def indices(learner: Turncoat) -> Matrix:
     state = learner.view()
-    copied: Matrix = state.crowns[state.P : state.P + state.K].T.copy()
+    copied: Matrix = state.max_trees[state.P : state.P + state.K].T.copy()
     return copied
 
 
@@ -94,7 +95,7 @@ def test_all_arms_allowed_is_the_plain_rule(K: int) -> None:
         among.observe(decision.index, loss, decision.propensity, allowed=range(K))
     assert worst(among.probabilities(), plain.probabilities()) < 1e-9
     assert worst(among.master_probabilities, plain.master_probabilities) < 1e-9
-    same = ("counts", "sums", "samples", "rewards", "crowns", "leaders", "plays", "vote", "seen")
+    same = ("counts", "sums", "samples", "rewards", "max_trees", "leaders", "plays", "vote", "seen")
     for field in same:
         np.testing.assert_allclose(getattr(among.view(), field), getattr(plain.view(), field), rtol=1e-9)
 
@@ -118,13 +119,13 @@ def test_an_arm_gains_nothing_by_being_away() -> None:
     assert worst(inside.sum(axis=1), before[:, [1, 2, 4]].sum(axis=1)) < 1e-11
     assert np.abs(inside / before[:, [1, 2, 4]] - 1.0).max(axis=1).min() > 0.01  # those that were there did move
     there = rows(plain)[:, [1, 2, 4]].sum(axis=1)
-    assert (there < 0.9 * before[:, [1, 2, 4]].sum(axis=1)).all()  # the plain rule: whoever is away gains
+    assert (there < 0.9 * before[:, [1, 2, 4]].sum(axis=1)).all()  # the plain rule: absent arms gain
 
 
 @jit
 def charge(buffer: Vector, among: Ints, arm: int, q: float, loss: float, b: float, out: Vector) -> None:
     """eta d_h of every base."""
-    state = view(buffer)
+    state = view_of(TurncoatState, buffer)
     step_master_among(state, among, arm, q, loss, b)
     out[:] = state.x
 
@@ -160,7 +161,7 @@ def test_an_ask_among_some_arms_moves_the_random_numbers_alone() -> None:
         decision = learner.ask()
         learner.tell(decision, loss_of(rng, decision.index))
     room = ("rng", "chance", "covered", "x", "rest")
-    before = {name: np.copy(value) for name, value in learner.view()._asdict().items() if name not in room}
+    before = {name: np.copy(value) for name, value in learner.view().items() if name not in room}
     learner.ask(allowed=[1, 4])
     learner.probabilities(allowed=[3])
     for name, value in before.items():

@@ -10,8 +10,7 @@ from scipy import stats
 
 from tests.naive import statistics as naive
 from turncoat.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
-from turncoat.statistics.resampling import N_RESAMPLES, resamples
-from turncoat.statistics.student import t_quantile
+from turncoat.statistics.estimate import N_RESAMPLES, resamples, t_quantile
 from turncoat.types import Matrix
 
 LEVEL = 0.9
@@ -128,7 +127,7 @@ def test_mean_ranks() -> None:
 
 
 def test_the_stream_of_resamples_is_fixed() -> None:
-    """As documented in resampling.py, in Python's whole numbers; and each seed drawn equally often.
+    """As documented in statistics/estimate.py, in Python's whole numbers; and each seed drawn equally often.
 
     Counts of 5 seeds in 9,995 draws: chi-square, 4 degrees of freedom, false alarm 1e-6.
     """

@@ -88,9 +88,9 @@ def test_the_reservoir_is_a_uniform_subset_of_the_past() -> None:
         learner = StochasticCorral(1, 100, seed=seed, bases=["ucb1"], n_snapshots=3)
         for _ in range(12):
             assert learner._tell(learner._buffer, 0, 0.5, 1.0, 0, 1.0, 1.0) > 0  # steps 1 only
-        herd = learner.view().herd
+        state = learner.view()
         for snapshot in (1, 2, 3):
-            held[int(row_of(herd, snapshot)[4])] += 1  # the clock of a snapshot says which policy it is
+            held[int(row_of(state, snapshot)[4])] += 1  # the clock of a snapshot says which policy it is
     assert held.sum() == 3600
     assert float(((held - 300) ** 2 / 300).sum()) < 30.6
 
@@ -117,5 +117,5 @@ def test_with_room_for_all_replays_are_of_every_past_policy() -> None:
     for _ in range(39):
         decision = learner.ask()
         learner.tell(decision, loss=float(decision.index))
-    herd = learner.view().herd
-    assert sorted(int(row_of(herd, s)[4]) for s in range(1, 21)) == list(range(20))
+    state = learner.view()
+    assert sorted(int(row_of(state, s)[4]) for s in range(1, 21)) == list(range(20))

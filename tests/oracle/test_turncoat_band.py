@@ -60,8 +60,8 @@ def error(found: Any, exact: Any) -> float:
 def tell(learner: Turncoat, oracle: TurncoatBand, one: Round) -> None:
     """Tell the oracle what the learner has just been told, and compare what is decided."""
     state = learner.view()
-    crowns = state.crowns[state.P : state.P + state.K].T
-    oracle.tell(one.a, one.q, one.loss, lambda i, k: float(crowns[i, k]) - 2.0)
+    max_trees = state.max_trees[state.P : state.P + state.K].T
+    oracle.tell(one.a, one.q, one.loss, lambda i, k: float(max_trees[i, k]) - 2.0)
     assert state.n_restarts.tolist() == oracle.n_restarts
     assert state.guess[0] == oracle.N
     for i, leader in enumerate(state.leaders.astype(int).tolist()):
@@ -73,7 +73,7 @@ def tell(learner: Turncoat, oracle: TurncoatBand, one: Round) -> None:
 def errors(learner: Turncoat, oracle: TurncoatBand) -> dict[str, float]:
     """How far every number of the learner is from the oracle's."""
     state = learner.view()
-    indices = state.crowns[state.P : state.P + state.K].T
+    indices = state.max_trees[state.P : state.P + state.K].T
     slow = state.seen[0] / (1.0 + oracle.t)
     return {
         "trust": error(state.p, oracle.p),

@@ -25,7 +25,7 @@ from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 def check(learner: tc.Turncoat) -> None:
     """Saving checks everything (state_checks.py); what comes back is the same learner."""
     state = learner.view()
-    for name, values in zip(state._fields, state, strict=True):
+    for name, values in state.items():
         assert name == "rng" or np.isfinite(values).all(), name
     assert abs(state.p.sum() - 1.0) <= 1e-12
     assert (state.p >= np.minimum(state.floors, min(constants.PRIOR) / sum(constants.PRIOR)) * (1 - 1e-12)).all()
@@ -138,8 +138,8 @@ DAMAGE = [
     ("weights", (5, 0), 0.3),
     ("weights", (7, 0), 0.3),
     ("offset", 0, 0.1),
-    ("crowns", (1, 0), 5.0),
-    ("crowns", (5, 0), 9.0),
+    ("max_trees", (1, 0), 5.0),
+    ("max_trees", (5, 0), 9.0),
     ("leaders", 0, 3.0),
     ("leaders", 0, 0.5),
     ("counts", (0, 0), 0.5),
@@ -187,7 +187,7 @@ def test_what_it_cannot_have_written_is_not_restored(field: str, where: Any, val
 
 def crown_nobody(state: Any) -> None:
     """Leaf 7 is no arm of three: what compiled code found there it took for an arm, and read beyond the buffer."""
-    state.crowns[[7, 3, 1]] = 9.0
+    state.max_trees[[7, 3, 1]] = 9.0
 
 
 def lead_with_others(state: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a cell says is what playing and NumPy say; a ground is the table's comparator. No block size shows."""
+"""What a cell says is what playing and NumPy say; a reference is the table's comparator. No block size shows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import turncoat as tc
 from turncoat.environments import Adaptive, Environment, Table, scenario
 from turncoat.errors import DecisionTypeError, LossError, OptionError
 from turncoat.racing.cell import MOST_SHARES, Cell, play_cell
-from turncoat.racing.checkpoints import Stopped, checkpoints
-from turncoat.racing.reference import MOST_SEGMENTS, default_switches, lay_ground
+from turncoat.racing.reference import MOST_SEGMENTS, Stopped, checkpoints, compute_reference, default_switches
 
 T = 3000
 
@@ -85,7 +84,7 @@ def test_a_cell_is_play_added_up(make: Callable[..., tc.Learner]) -> None:
     learner, other = make(10, 700, seed=3), make(10, 700, seed=3)
     cell = play_cell(learner, game, checkpoints(700))
     assert_is_play(cell, tc.play(other, game), game)
-    assert learner.view()[0].tolist() == other.view()[0].tolist()  # random words and all
+    assert learner.view().rng.tolist() == other.view().rng.tolist()  # random words and all
     assert learner.n_told == 700 and cell.arms.tolist() == list(range(10)) and cell.seconds > 0
 
 
@@ -170,10 +169,10 @@ def test_a_wish_to_stop_is_heard(make: Callable[..., Any]) -> None:
     with pytest.raises(Stopped):
         play_cell(make(5, 900), scenario("flip/3", 900), checkpoints(900), stopping)
     with pytest.raises(Stopped):
-        lay_ground(scenario("flip/3", 900), checkpoints(900), 3, lambda: True)
+        compute_reference(scenario("flip/3", 900), checkpoints(900), 3, lambda: True)
 
 
-# -- grounds ------------------------------------------------------------------------------------------------------
+# -- references ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.jit_off
@@ -181,16 +180,16 @@ def test_a_wish_to_stop_is_heard(make: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("name", ["real/10", "piecewise/3", "drift/2"])
 def test_the_streaming_comparator_is_the_tables(name: str, block: int) -> None:
     game = scenario(name, 80, 5)
-    ground = lay_ground(game, checkpoints(80), 12, block=block)
+    reference = compute_reference(game, checkpoints(80), 12, block=block)
     losses = game.losses()
-    for row, t in enumerate(ground.t.tolist()):
-        assert np.array_equal(ground.best[row], tc.best_switching_losses(losses[:t], 12))
+    for row, t in enumerate(reference.t.tolist()):
+        assert np.array_equal(reference.best[row], tc.best_switching_losses(losses[:t], 12))
     path = game.planted_path()
-    assert np.allclose(ground.planted, np.cumsum(game.mean_losses(path))[ground.t - 1], rtol=1e-13, atol=0)
-    assert ground.n_switches == game.n_switches == len(ground.starts) - 1
-    edges = [*ground.starts.tolist(), 80]
-    assert np.array_equal(np.repeat(ground.path, np.diff(edges)), path)
-    assert same(ground, lay_ground(game, checkpoints(80), 12))
+    assert np.allclose(reference.planted, np.cumsum(game.mean_losses(path))[reference.t - 1], rtol=1e-13, atol=0)
+    assert reference.n_switches == game.n_switches == len(reference.starts) - 1
+    edges = [*reference.starts.tolist(), 80]
+    assert np.array_equal(np.repeat(reference.path, np.diff(edges)), path)
+    assert same(reference, compute_reference(game, checkpoints(80), 12))
 
 
 @pytest.mark.jit_off
@@ -203,21 +202,21 @@ def test_the_best_path_has_no_regret() -> None:
             return int(path[len(self.told)])
 
     cell = play_cell(Oracle(4), Table(losses), checkpoints(200))
-    assert cell.loss[-1] == lay_ground(Table(losses), checkpoints(200), 5).best[-1, 5]  # to the bit
+    assert cell.loss[-1] == compute_reference(Table(losses), checkpoints(200), 5).best[-1, 5]  # to the bit
 
 
 @pytest.mark.jit_off
 def test_a_table_has_no_planted_path_and_an_adaptive_adversary_no_common_comparator() -> None:
-    ground = lay_ground(Table(np.zeros((50, 2))), checkpoints(50), 3)
-    assert (ground.n_switches, ground.planted.size, ground.starts.size) == (-1, 0, 0)
-    assert lay_ground(scenario("adaptive/5", 50), checkpoints(50), 3).best.shape == (50, 0)
+    reference = compute_reference(Table(np.zeros((50, 2))), checkpoints(50), 3)
+    assert (reference.n_switches, reference.planted.size, reference.starts.size) == (-1, 0, 0)
+    assert compute_reference(scenario("adaptive/5", 50), checkpoints(50), 3).best.shape == (50, 0)
 
 
 def test_a_path_of_very_many_segments_is_not_kept() -> None:
     game = scenario("flip/1000", T, 1)
-    ground = lay_ground(game, checkpoints(T), 3)
-    assert game.n_switches == MOST_SEGMENTS and (ground.n_switches, ground.starts.size) == (MOST_SEGMENTS, 0)
-    assert np.isclose(ground.planted[-1], 0.35 * T, rtol=1e-12)
+    reference = compute_reference(game, checkpoints(T), 3)
+    assert game.n_switches == MOST_SEGMENTS and (reference.n_switches, reference.starts.size) == (MOST_SEGMENTS, 0)
+    assert np.isclose(reference.planted[-1], 0.35 * T, rtol=1e-12)
 
 
 @pytest.mark.jit_off
@@ -242,7 +241,7 @@ def test_a_loss_outside_the_range_is_named() -> None:
     game.game.losses[20, 1] = 1.5
     named = "round 20, arm 1 of Table is 1.5; accepted are numbers from 0.0 to 1.0"
     with pytest.raises(LossError, match=named):
-        lay_ground(game, t, 1)
+        compute_reference(game, t, 1)
     with pytest.raises(LossError, match=named):
         play_cell(Always(2), game, t)
     game.game.losses[20, 0] = np.nan
@@ -251,7 +250,7 @@ def test_a_loss_outside_the_range_is_named() -> None:
 
 
 class Below(Adaptive):
-    """Arm 1 costs 0.7, and the arms that nobody plays less than nothing."""
+    """Arm 1 costs 0.7, and the arms that are not played have negative losses."""
 
     def _start(self) -> None:
         super()._start()

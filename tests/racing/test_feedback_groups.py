@@ -1,4 +1,4 @@
-"""Leagues: learners are ranked among those that see the same, and a saved race still knows who is who."""
+"""Feedback groups: learners are ranked among those that see the same, and a saved race still knows who is who."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 
 import turncoat as tc
 from tests.racing.makers import FollowTheLeader
-from turncoat.racing.entries import Maker
-from turncoat.racing.files import write_whole
-from turncoat.racing.leagues import in_leagues, league_of, setting_of
-from turncoat.racing.manifest import MANIFEST, _checksum
+from turncoat.atomic_files import write_whole
+from turncoat.learners.entries import Maker, by_feedback_group, feedback_group, setting_of
+from turncoat.racing.storage import MANIFEST, _manifest_checksum
 
 
 class Seer(tc.ClippedOMD):
@@ -23,7 +22,7 @@ class Seer(tc.ClippedOMD):
 
 
 class Blind(tc.Uniform):
-    """Another of that league, and surely worse."""
+    """Another of that group, and surely worse."""
 
     facts = tc.Uniform.facts._replace(setting="full information")
 
@@ -45,26 +44,26 @@ class Silent(tc.Hedge):
 
 
 def test_whoever_sees_all_losses_is_no_bandit() -> None:
-    assert league_of(setting_of(Silent(3))) == "full information"
-    assert league_of(setting_of(tc.UCB1(3))) == league_of(setting_of(FollowTheLeader(3))) == "bandit"
+    assert feedback_group(setting_of(Silent(3))) == "full information"
+    assert feedback_group(setting_of(tc.UCB1(3))) == feedback_group(setting_of(FollowTheLeader(3))) == "bandit"
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> tc.Result:
-    folder = tmp_path_factory.mktemp("leagues")
+    folder = tmp_path_factory.mktemp("groups")
     tc.race(LEARNERS, ["flip/3", "stationary/0"], 400, seeds=3, folder=folder)
     return tc.Result.load(folder)
 
 
 def test_a_saved_race_knows_the_settings(result: tc.Result) -> None:
     assert result.names.settings == {**SETTINGS, "mine": ""}
-    assert in_leagues(LEARNERS, result.names.settings) == {
+    assert by_feedback_group(LEARNERS, result.names.settings) == {
         "bandit": ["uniform", "ucb1", "mine"],
         "full information": ["blind", "seer"],
     }
 
 
-def test_learners_are_ranked_in_their_league_and_stand_together(result: tc.Result) -> None:
+def test_learners_are_ranked_in_their_group_and_stand_together(result: tc.Result) -> None:
     board = result.leaderboard()
     for (_,), here in board.group_by("environment", maintain_order=True):
         assert here["rank"].to_list() == [1, 2, 3, 1, 2]
@@ -84,11 +83,11 @@ def test_learners_are_ranked_in_their_league_and_stand_together(result: tc.Resul
     assert overall[:3].select(columns).equals(alone.overall().select(columns))  # the seers change nothing for them
 
 
-def test_a_race_saved_before_there_were_leagues_is_one_league(result: tc.Result, tmp_path: Path) -> None:
+def test_a_race_saved_before_there_were_groups_is_one_group(result: tc.Result, tmp_path: Path) -> None:
     tc.race({"ucb1": tc.UCB1}, ["flip/3"], 50, seeds=1, folder=tmp_path)
     content = json.loads((tmp_path / MANIFEST).read_text())
     del content["race"]["settings"], content["sha256"]
-    write_whole(tmp_path / MANIFEST, json.dumps({**content, "sha256": _checksum(content)}).encode())
+    write_whole(tmp_path / MANIFEST, json.dumps({**content, "sha256": _manifest_checksum(content)}).encode())
     old = tc.Result.load(tmp_path)
     assert old.names.settings == {}
     assert old.overall()["setting"].to_list() == [""] and old.leaderboard()["rank"].to_list() == [1]

@@ -11,7 +11,7 @@ import pytest
 import turncoat as tc
 from turncoat.environments import scenario
 from turncoat.errors import FeaturesError
-from turncoat.racing.entries import size_of
+from turncoat.racing.plan import size_of
 
 T = 400
 ENGINES = [{"workers": 1}, {"workers": 2}, {"engine": "processes", "workers": 2}]

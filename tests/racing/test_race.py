@@ -237,7 +237,7 @@ def test_progress_is_told_after_every_cell() -> None:
 def test_compiling_is_told_too() -> None:
     seen: list[tuple[int, int]] = []
     tc.race(LEARNERS, ["flip/3"], T, seeds=2, on_compile=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 5) for done in range(6)]  # a ground, and four learners in one kind of game
+    assert seen == [(done, 5) for done in range(6)]  # a reference, and four learners in one kind of game
 
 
 def test_a_learners_failure_is_told_with_its_place() -> None:
@@ -270,7 +270,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"environments": [3]}, OptionError, "is 3; accepted are scenario ids"),
     ({"environments": {"f": lambda T, seed: 3}}, OptionError, "the maker of 'f' made 3; accepted is an environment"),
     ({"environments": Table(TABLE[:500])}, TableError, "'table' has 500 rounds and the race 600; accepted"),
-    ({"environments": Piecewise(3, 700, 2)}, OptionError, "planted over 700 rounds and the race has 600"),
+    ({"environments": Piecewise(3, 700, 2)}, OptionError, "planted path of 700 rounds and the race has 600"),
     ({"horizon": 0}, OptionError, "horizon is 0"),
     ({"horizon": 1.5}, OptionError, "horizon is 1.5"),
     ({"seeds": 0}, OptionError, "seeds is 0"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from turncoat.racing.files import packed
+from turncoat.racing.storage import packed
 
 ARRAYS = {"losses": np.linspace(0, 1, 1000), "rounds": np.array(3), "name": np.array("flip/3")}
 
@@ -45,7 +45,7 @@ def interrupted(at: int, act: Callable[[], object]) -> BaseException | None:
 
 def test_it_is_packed_as_numpy_packs_it() -> None:
     room = io.BytesIO()
-    np.savez_compressed(room, allow_pickle=False, **ARRAYS)
+    np.savez_compressed(room, **ARRAYS)  # type: ignore[arg-type]
     assert packed(ARRAYS) == room.getvalue()
 
 

@@ -14,8 +14,7 @@ import turncoat as tc
 from tests.racing.makers import FollowTheLeader
 from turncoat.environments import Stationary
 from turncoat.errors import OptionError
-from turncoat.racing.keys import environment_parts, learner_parts
-from turncoat.racing.result_keys import written
+from turncoat.racing.result_keys import class_hash, environment_parts, learner_parts
 
 BASE = """
 ARM = 0
@@ -104,13 +103,13 @@ class Mine:
         return 5
 """
     assert change[0] in text
-    before = written(typed_in("typed_in_for_a_test", text))
-    assert before == written(typed_in("typed_in_for_a_test", text + "result = [1, 2]\n")) != ""
-    assert before != written(typed_in("typed_in_for_a_test", text.replace(*change)))
+    before = class_hash(typed_in("typed_in_for_a_test", text))
+    assert before == class_hash(typed_in("typed_in_for_a_test", text + "result = [1, 2]\n")) != ""
+    assert before != class_hash(typed_in("typed_in_for_a_test", text.replace(*change)))
 
 
 def test_ours_are_known_by_the_hash_of_the_package() -> None:
-    assert written(tc.Exp3) == written(Stationary) == "" != written(FollowTheLeader)
+    assert class_hash(tc.Exp3) == class_hash(Stationary) == "" != class_hash(FollowTheLeader)
 
 
 class Odd(FollowTheLeader):

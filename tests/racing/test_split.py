@@ -27,9 +27,9 @@ from tests.racing.test_race import TABLE, assert_same, stream
 from turncoat.environments import Table, scenario
 from turncoat.errors import OptionError, TuningWarning
 from turncoat.racing.cell import play_cell
-from turncoat.racing.checkpoints import Stopped, checkpoints
 from turncoat.racing.coordinates import CellAt
 from turncoat.racing.plan import Plan
+from turncoat.racing.reference import Stopped, checkpoints
 from turncoat.racing.split import split_losses
 
 T = 600
@@ -192,7 +192,7 @@ def test_the_key_of_a_cell_says_whether_it_was_split() -> None:
         keys = {}
         for plan in (plain, with_split):
             at = CellAt("flip/3", name, 0, T)
-            environment = plan.environment(at.ground)
+            environment = plan.environment(at.reference)
             keys[plan] = plan.cell_key(at, plan.learner(at, environment), environment)
         assert (keys[plain] != keys[with_split]) == (name in PAPER)
 
@@ -207,7 +207,7 @@ def test_a_plain_key_holds_nothing_of_the_split(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(import_module("turncoat.racing.plan"), "key_of", key_of)
     plan = Plan(LEARNERS, ["flip/3"], T, 1, 0, None)
     at = CellAt("flip/3", "one", 0, T)
-    environment = plan.environment(at.ground)
+    environment = plan.environment(at.reference)
     plan.cell_key(at, plan.learner(at, environment), environment)
     words = {"learner", "environment", "horizon", "max_switches", "i", "seed", "source"}
     assert seen == [words]

@@ -11,8 +11,9 @@ import polars as pl
 import turncoat as tc
 from turncoat.environments import suite
 from turncoat.errors import TuningWarning
-from turncoat.racing import ENTRIES
-from turncoat.report import Frames, frames_of
+from turncoat.learners.entries import ENTRIES
+from turncoat.racing.report_frames import frames_of
+from turncoat.report import Frames
 
 LEARNERS = (
     "adaptive-master-base, shared",
@@ -31,7 +32,7 @@ def sample(horizon: int = 2000, n_seeds: int = 3) -> Frames:
         warnings.simplefilter("ignore", TuningWarning)
         makers = {name: ENTRIES[name] for name in LEARNERS}
         result = tc.race(makers, suite("quick"), horizons, seeds=n_seeds, max_switches=30, split=True)
-    return believing(frames_of(result, "Turncoat: the sample race"))
+    return believing(replace(frames_of(result), title="Turncoat: the sample race"))
 
 
 def believing(frames: Frames) -> Frames:

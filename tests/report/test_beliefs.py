@@ -11,10 +11,11 @@ import pytest
 
 import turncoat as tc
 from turncoat.learners.turncoat import Turncoat
-from turncoat.report import Frames, frames_of
-from turncoat.report.figures.beliefs import beliefs, marks_of
+from turncoat.racing.report_frames import frames_of
+from turncoat.report import Frames
+from turncoat.report.figures.arms import beliefs, marks_of
 from turncoat.report.figures.catalogue import draw_all
-from turncoat.report.styles import looks_of
+from turncoat.report.styles import styles_of
 from turncoat.simulate.loop import play
 
 T = 3000
@@ -55,7 +56,7 @@ def test_learners_that_do_not_explain_themselves_have_none(result: tc.Result) ->
 
 def test_the_figure_marks_the_switches_of_the_first_seed(frames: Frames) -> None:
     assert frames.beliefs is not None and set(frames.beliefs["seed"]) == {0}
-    drawn = {figure.name: spec for figure, spec in draw_all(frames, looks_of(frames.learners()))}
+    drawn = {figure.name: spec for figure, spec in draw_all(frames, styles_of(frames.learners()))}
     spec = drawn["beliefs"]
     flip, still = spec["concat"]
     wanted = frames.beliefs.filter(environment="flip/3").sort("start")[1:]
@@ -66,10 +67,10 @@ def test_the_figure_marks_the_switches_of_the_first_seed(frames: Frames) -> None
 
 
 def test_there_is_no_figure_without_beliefs_or_shares(frames: Frames) -> None:
-    looks = looks_of(frames.learners())
-    assert beliefs(replace(frames, shares=None), looks) is None
+    styles = styles_of(frames.learners())
+    assert beliefs(replace(frames, shares=None), styles) is None
     some = replace(frames, beliefs=frames.beliefs.clear() if frames.beliefs is not None else None)
-    assert "beliefs" not in [figure.name for figure, _ in draw_all(some, looks)]
+    assert "beliefs" not in [figure.name for figure, _ in draw_all(some, styles)]
 
 
 def test_marks_stay_on_their_map() -> None:

@@ -1,4 +1,4 @@
-"""The page in a real browser: it draws every figure, says nothing on the console, and asks nobody for anything."""
+"""The page in a real browser: it draws every figure, logs nothing to the console, and makes no network request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turncoat.report.page import MANY_GAMES
 PATH = find()
 READY = "document.body !== null && document.body.dataset.ready === 'yes'"
 WHY = "there is no Chromium here (Debian: apt-get install chromium); with CI=true, make test installs it for root"
-pytestmark = pytest.mark.skipif(PATH is None, reason=WHY)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(PATH is None, reason=WHY)]
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -1,4 +1,4 @@
-"""What is in the figures: the data that was given, on the axes it should be on, each learner with one look."""
+"""What is in the figures: the data that was given, on the axes it should be on, each learner with one style."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 import turncoat as tc
 from tests.report.sample import crowd
-from turncoat.racing import ENTRIES, FEW, FRONT
+from turncoat.learners.entries import ENTRIES, FEW, TOP_N
 from turncoat.report import Frames
 from turncoat.report.figures import maps
 from turncoat.report.figures.arms import arms, map_of
@@ -24,26 +24,28 @@ from turncoat.report.figures.growth import _words, powers
 from turncoat.report.figures.maps import shown_learners
 from turncoat.report.figures.over_time import thinned
 from turncoat.report.figures.panel import lines
-from turncoat.report.styles import COLOURS, THIN, Look, looks_of
+from turncoat.report.styles import COLOURS, THIN, Style, styles_of
 
 Specs = dict[str, dict[str, Any]]
 
-
-@pytest.fixture(scope="module")
-def looks(frames: Frames) -> dict[str, Look]:
-    return looks_of(frames.learners())
+pytestmark = pytest.mark.slow  # pictures are drawn by an engine of JavaScript
 
 
 @pytest.fixture(scope="module")
-def specs(frames: Frames, looks: dict[str, Look]) -> Specs:
-    return {figure.name: spec for figure, spec in draw_all(frames, looks)}
+def styles(frames: Frames) -> dict[str, Style]:
+    return styles_of(frames.learners())
 
 
 @pytest.fixture(scope="module")
-def small(frames: Frames, looks: dict[str, Look]) -> Specs:
+def specs(frames: Frames, styles: dict[str, Style]) -> Specs:
+    return {figure.name: spec for figure, spec in draw_all(frames, styles)}
+
+
+@pytest.fixture(scope="module")
+def small(frames: Frames, styles: dict[str, Style]) -> Specs:
     """One environment, two learners, a master among them."""
     one = replace(frames, games=frames.games.filter(pl.col("environment") == "flip/3"))
-    few = {learner: looks[learner] for learner in looks if learner in ("exp3", "master-base")}
+    few = {learner: styles[learner] for learner in styles if learner in ("exp3", "master-base")}
     return {figure.name: spec for figure, spec in draw_all(one, few)}
 
 
@@ -81,7 +83,7 @@ def test_bad_vega_lite_would_be_seen(small: Specs) -> None:
         alt.Chart.from_dict({**small["time"], "spacing": "much"}, validate=True)
 
 
-def test_a_learner_has_one_colour_dash_and_marker_everywhere(specs: Specs, looks: dict[str, Look]) -> None:
+def test_a_learner_has_one_colour_dash_and_marker_everywhere(specs: Specs, styles: dict[str, Style]) -> None:
     seen: dict[str, set[Any]] = {"color": set(), "strokeDash": set(), "shape": set()}
     for spec in specs.values():
         for layer in layers(spec):
@@ -90,31 +92,31 @@ def test_a_learner_has_one_colour_dash_and_marker_everywhere(specs: Specs, looks
                 if encoding.get("field") == "learner":
                     scale = encoding["scale"]
                     found.add((tuple(scale["domain"]), tuple(map(str, scale["range"]))))
-    assert seen["color"] == {(tuple(looks), tuple(look.colour for look in looks.values()))}
+    assert seen["color"] == {(tuple(styles), tuple(style.colour for style in styles.values()))}
     assert len(seen["strokeDash"]) == len(seen["shape"]) == 1
 
 
 def test_thirty_learners_have_thirty_looks() -> None:
-    looks = looks_of([str(i) for i in range(30)]).values()
-    assert len({(look.colour, look.dash) for look in looks}) == 30
-    assert {look.colour for look in looks} == set(COLOURS)
+    styles = styles_of([str(i) for i in range(30)]).values()
+    assert len({(style.colour, style.dash) for style in styles}) == 30
+    assert {style.colour for style in styles} == set(COLOURS)
 
 
 def test_a_learner_looks_the_same_in_every_report() -> None:
-    everyone, few = looks_of(["mine", *reversed(ENTRIES)]), looks_of(list(FEW))
+    everyone, few = styles_of(["mine", *reversed(ENTRIES)]), styles_of(list(FEW))
     assert list(everyone) == ["mine", *reversed(ENTRIES)]
     assert {name: everyone[name] for name in FEW} == few
     for names in (["uniform", "adaptive-master-base, shared"], ["mine", "exp3"], ["clipped-omd, told S", *FEW]):
-        assert len({look.colour for look in looks_of(names).values()}) == len(names)
+        assert len({style.colour for style in styles_of(names).values()}) == len(names)
 
 
 def test_the_learner_to_start_with_has_the_thickest_line() -> None:
-    widths = {name: look.width for name, look in looks_of(list(ENTRIES)).items()}
+    widths = {name: style.width for name, style in styles_of(list(ENTRIES)).items()}
     thick = widths.pop("turncoat")
     assert set(widths.values()) == {THIN} and thick > 1.5 * THIN
     point = pl.DataFrame({"learner": ["turncoat"], "t": [1.0], "mean": [0.5], "low": [0.4], "high": [0.6]})
     unit = Axis("unit", "linear", 0, 1)
-    _, line, _ = lines(point, unit, unit, looks_of(["exp3", "turncoat"]), "t")
+    _, line, _ = lines(point, unit, unit, styles_of(["exp3", "turncoat"]), "t")
     scale = line.to_dict()["encoding"]["strokeWidth"]["scale"]
     assert (scale["domain"], scale["range"]) == (["exp3", "turncoat"], [THIN, thick])
 
@@ -159,15 +161,15 @@ def test_regret_over_time_is_log_log_with_a_band_over_the_seeds(frames: Frames, 
 def test_no_two_names_of_a_panel_touch(frames: Frames) -> None:
     two = frames.games.filter(pl.col("environment").is_in(["flip/3", "drift/2"]))
     many = replace(crowd(frames, 30), games=two, shares=None, trust=None, split=None, times=None)
-    everyone = looks_of(many.learners())
-    for looks in (everyone, dict(list(everyone.items())[:FRONT])):
+    everyone = styles_of(many.learners())
+    for styles in (everyone, dict(list(everyone.items())[:TOP_N])):
         n_panels = 0
-        for figure, spec in draw_all(many, looks):
+        for figure, spec in draw_all(many, styles):
             for panel in spec["concat"] if figure.name != "leaderboard" else []:
                 texts = [layer for layer in panel["layer"] if layer["encoding"].get("text", {}).get("field") == "text"]
                 named = [layer for layer in texts if layer["encoding"]["y"].get("field") == "y2"]
                 heights = sorted(row["y2"] for layer in named for row in rows(spec, layer))
-                assert len(heights) >= len(looks)
+                assert len(heights) >= len(styles)
                 assert min(np.diff(heights)) > 12.9  # pixels; the letters are 11
                 assert heights[0] >= 5 and heights[-1] <= panel["height"] - 5
                 n_panels += 1
@@ -204,10 +206,10 @@ def test_too_many_maps_are_the_best_ones_and_say_so() -> None:
 
 
 def test_a_figure_with_fewer_maps_than_learners_says_so(
-    frames: Frames, looks: dict[str, Look], monkeypatch: pytest.MonkeyPatch
+    frames: Frames, styles: dict[str, Style], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maps, "MOST_MAPS", 8)
-    chart = arms(frames, looks).to_dict(validate=False)
+    chart = arms(frames, styles).to_dict(validate=False)
     assert chart["title"] == "the best 2 of these 6 learners"
     assert len(chart["concat"]) == 2 * 4
 
@@ -255,7 +257,7 @@ def test_masters_of_an_environment_are_split_on_one_scale_and_no_name_touches(sp
     assert [len(scale) for scale in scales.values()] == [1] * 4
 
 
-def test_the_bounds_of_the_split_are_words(frames: Frames, specs: Specs, looks: dict[str, Look]) -> None:
+def test_the_bounds_of_the_split_are_words(frames: Frames, specs: Specs, styles: dict[str, Style]) -> None:
     assert frames.split is not None and frames.bounds is not None
     words = {
         panel["title"]["subtitle"][0]: panel["title"]["subtitle"][1]
@@ -271,14 +273,14 @@ def test_the_bounds_of_the_split_are_words(frames: Frames, specs: Specs, looks: 
     assert words["adaptive-master-base"].startswith("Theorem 2 at base S = ")
     assert words["adaptive-master-base, shared"] == ""
     only = Frames(frames.games, frames.leaderboard, split=frames.split)
-    (_, (_, spec)) = draw_all(only, looks)
+    (_, (_, spec)) = draw_all(only, styles)
     assert {panel["title"]["subtitle"][1] for panel in spec["concat"]} == {""}
 
 
-def test_a_split_without_a_comparator_is_left_out(frames: Frames, looks: dict[str, Look]) -> None:
+def test_a_split_without_a_comparator_is_left_out(frames: Frames, styles: dict[str, Style]) -> None:
     assert frames.split is not None
     unknown = frames.split.with_columns(base_regret=pl.lit(None, dtype=pl.Float64))
-    assert len(draw_all(Frames(frames.games, frames.leaderboard, split=unknown), looks)) == 1
+    assert len(draw_all(Frames(frames.games, frames.leaderboard, split=unknown), styles)) == 1
 
 
 def games(
@@ -323,16 +325,16 @@ def test_exponents_are_written_beside_the_names(specs: Specs) -> None:
     assert "T^0." in str(specs["growth"]["datasets"]) and "±" in str(specs["growth"]["datasets"])
 
 
-def test_what_is_missing_is_left_out(frames: Frames, looks: dict[str, Look]) -> None:
+def test_what_is_missing_is_left_out(frames: Frames, styles: dict[str, Style]) -> None:
     assert frames.traces is not None and frames.growth is not None
     bare = Frames(frames.games, frames.leaderboard)
-    assert [figure.name for figure, _ in draw_all(bare, looks)] == ["leaderboard"]
+    assert [figure.name for figure, _ in draw_all(bare, styles)] == ["leaderboard"]
     partial = replace(
         bare,
         traces=frames.traces.with_columns(pseudo_regret=pl.lit(None, dtype=pl.Float64)),
         growth=frames.growth.filter(pl.col("horizon") == 2000),
     )
-    assert [figure.name for figure, _ in draw_all(partial, looks)] == ["leaderboard", "regret"]
+    assert [figure.name for figure, _ in draw_all(partial, styles)] == ["leaderboard", "regret"]
 
 
 def test_long_traces_are_thinned_and_keep_their_ends() -> None:
@@ -350,11 +352,11 @@ def test_paper_has_nothing_for_the_mouse(specs: Specs) -> None:
     assert "'hover'" in str(specs["regret"])
 
 
-def test_a_race_of_many_games_is_drawn(frames: Frames, looks: dict[str, Look]) -> None:
+def test_a_race_of_many_games_is_drawn(frames: Frames, styles: dict[str, Style]) -> None:
     """Altair refuses more than 5,000 rows: nine learners, 32 games and 20 seeds have 5,760 times."""
     assert frames.times is not None
     times = frames.times.with_columns(pl.lit(list(range(5001))).alias("seed")).explode("seed").head(5001)
-    drawn = dict(draw_all(Frames(frames.games, frames.leaderboard, times=times), looks))
+    drawn = dict(draw_all(Frames(frames.games, frames.leaderboard, times=times), styles))
     rows = [rows for figure, spec in drawn.items() if figure.name == "time" for rows in spec["datasets"].values()]
     assert 5001 in map(len, rows)
 
@@ -365,17 +367,17 @@ def test_a_learner_named_like_a_theorem_does_not_lend_it_its_colour(frames: Fram
     board = frames.leaderboard.filter(pl.col("learner") == "exp3").with_columns(pl.col("learner").replace(name))
     assert frames.frontier is not None
     frontier = frames.frontier.filter(pl.col("learner") == "exp3").with_columns(pl.col("learner").replace(name))
-    drawn = dict(draw_all(Frames(frames.games, board, frontier=frontier), looks_of(["Theorem 1"])))
+    drawn = dict(draw_all(Frames(frames.games, board, frontier=frontier), styles_of(["Theorem 1"])))
     datasets = next(spec["datasets"] for figure, spec in drawn.items() if figure.name == "frontier")
     named = [row["learner"] for rows in datasets.values() for row in rows if row.get("text") == "Theorem 1"]
     assert set(named) == {"", "Theorem 1"}
 
 
-def test_a_line_of_one_point_can_be_seen(frames: Frames, looks: dict[str, Look]) -> None:
+def test_a_line_of_one_point_can_be_seen(frames: Frames, styles: dict[str, Style]) -> None:
     """A game of a single round has one checkpoint, and its panel was empty."""
     assert frames.traces is not None
     one = Frames(frames.games, frames.leaderboard, traces=frames.traces.filter(pl.col("t") == 2000))
     for traces, seen in ((one, True), (replace(one, traces=frames.traces), False)):
-        spec = next(spec for figure, spec in draw_all(traces, looks) if figure.name == "regret")
+        spec = next(spec for figure, spec in draw_all(traces, styles) if figure.name == "regret")
         lines = [layer["mark"] for layer in layers(spec) if layer["mark"]["type"] == "line"]
         assert len(lines) == 4 and all(bool(mark.get("point")) == seen for mark in lines)

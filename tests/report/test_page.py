@@ -20,9 +20,10 @@ from tests.report.sample import crowd
 from turncoat.errors import RaceError
 from turncoat.report import Frames, report
 from turncoat.report.figures.catalogue import FIGURES
-from turncoat.report.settle import settled_pdf
 from turncoat.report.styles import LIGHT
+from turncoat.report.write import canonical_pdf
 
+pytestmark = pytest.mark.slow  # all pictures of a report are drawn
 ADDRESSES = ("src", "href", "action", "data", "poster", "srcset", "background", "manifest", "formaction", "ping")
 
 
@@ -140,7 +141,7 @@ def test_pdf_objects_are_where_the_file_says(folder: Path) -> None:
 
 
 def test_a_pdf_of_another_make_is_left_alone() -> None:
-    assert settled_pdf(b"%PDF-1.7 something else") == b"%PDF-1.7 something else"
+    assert canonical_pdf(b"%PDF-1.7 something else") == b"%PDF-1.7 something else"
 
 
 def few(frames: Frames, **more: Any) -> Frames:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from turncoat._compile import jit
+from turncoat._compile import kernel_files
 from turncoat._compile.cache import PACKAGE
 from turncoat.service import precompile
 
@@ -39,7 +39,7 @@ def test_a_failure_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_what_could_not_be_kept_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else every later start would believe that nothing is left to compile, and say that it is ready."""
     monkeypatch.setattr(precompile, "CACHE", tmp_path)
-    monkeypatch.setattr(jit, "not_kept", ["kernel"])
+    monkeypatch.setattr(kernel_files, "not_kept", ["kernel"])
     with precompile._one_at_a_time():
         pass
     assert not (tmp_path / precompile.mark()).exists()

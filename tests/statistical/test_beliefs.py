@@ -1,8 +1,8 @@
 """The switches that Turncoat believes happened are nearly those that were planted.
 
-20 seeds of each game, T = 20,000, gaps of 0.3. A planted switch is found if the diary has one to the same arm, dated
+20 seeds of each game, T = 20,000, gaps of 0.3. A planted switch is found if the history has one to the same arm, dated
 from 200 rounds before it (doubts may have begun with the segment before, if that was short) until the next planted one;
-what is in the diary besides is invented. Measured when this was written:
+what is in the history besides is invented. Measured when this was written:
 
     game           planted  found  invented  median delay
     stationary/0         0      0         0
@@ -14,7 +14,7 @@ what is in the diary besides is invented. Measured when this was written:
 (Segments of piecewise and real games are of any length; most of those that were missed last less than 220 rounds.)
 
 These are descriptions, not hypotheses: the seeds are fixed, so a test fails only when a rule changes, and the limits
-leave room for another recipe. The diary's first rule, a streak of 16 rounds, invented 51, 107, 143 and 21 (dates from
+leave room for another recipe. The history's first rule, a streak of 16 rounds, invented 51, 107, 143 and 21 (dates from
 30 rounds before), and 27 where nothing switched: it fails all of them.
 """
 

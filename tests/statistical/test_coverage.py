@@ -92,6 +92,7 @@ def grown(rng: np.random.Generator) -> Matrix:
     return np.cumsum(rng.gamma(steps / 3.0, 3.0, (R, N, SIZES.size)) * luck, axis=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["t", "bootstrap-t"])
 def test_growth_exponents(method: str) -> None:
     few = slice(None, None, 1 if method == "t" else 3)  # the bootstrap takes its time

@@ -48,6 +48,7 @@ def p_value(counts: Ints, probabilities: Vector) -> float:
     return float(chi2.sf(((seen - meant) ** 2 / meant).sum(), len(meant) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::turncoat.errors.TuningWarning")
 @pytest.mark.parametrize("K", [1, 2, 3, 10, 65])
 @every_learner

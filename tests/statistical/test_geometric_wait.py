@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from turncoat._compile.jit import jit
-from turncoat.learners.parts.geometric_wait import NEVER, wait
-from turncoat.random import seed_words
+from turncoat.random import NEVER, seed_words, wait
 from turncoat.types import Words
 
 ROUNDS = 10**6

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from turncoat.decision import Decision
 from turncoat.errors import DecisionError
 from turncoat.learners.turncoat import Turncoat
-from turncoat.types import Decision
 
 K, ROUNDS, SEGMENTS, GAP, SEEDS = 5, 4000, 4, 0.4, 20
 

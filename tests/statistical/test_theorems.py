@@ -28,6 +28,8 @@ from turncoat.types import Matrix
 T = 10**6
 N_RUNS = 6
 
+pytestmark = pytest.mark.slow
+
 
 class Game(NamedTuple):
     """A planted game: K arms, S switches, a gap in mean loss."""

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.jit_off  # nothing here is compiled
 
 
 class Base:
-    """A clipped base of two arms that is charged as somebody pleases, against the corner of one arm after another."""
+    """A clipped base of two arms with arbitrary charges, against the corner of one arm after another."""
 
     def __init__(self, tuning: Tuning) -> None:
         self.tuning, self.P, self.left, self.variance = tuning, [0.5, 0.5], 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept. Light to import: the compiler is not needed to know whether there are any."""
+"""The folder of the kernel cache. Light to import: it needs no compiler."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def writable_cache() -> Path | None:
 
 
 def sweep(home: Path) -> None:
-    """Remove the caches of other versions that nobody used for long."""
-    with suppress(OSError):  # somebody else may be sweeping too
-        for folder in home.glob("turncoat-*"):
+    """Remove the caches of other versions that have not been used for long."""
+    with suppress(OSError):  # another process may be sweeping too
+        for folder in home.glob("turncoat-" + 16 * "[0-9a-f]"):
             if time.time() - folder.stat().st_mtime > UNUSED_SECONDS:
                 shutil.rmtree(folder, ignore_errors=True)
 

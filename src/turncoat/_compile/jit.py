@@ -1,192 +1,184 @@
-"""The one way to compile a function.
+"""The ways to compile a function. Every kernel of the package is decorated here and nowhere else.
 
-Every kernel of the package is decorated here and nowhere else, for four reasons.
+    jit_entry   a kernel that Python calls
+    jit         a kernel that compiled code calls, and Python too
+    jit_rule    a kernel that compiled code calls, inlined there; from Python it is the plain function
+    jit_step    the same for long kernels, not inlined
+    jit_part    the same for a part of one long kernel
+    jit_game    a loop over a whole game: like jit_entry, and it releases the GIL
+    callback    a kernel that a compiled loop calls by its address
 
-* numba's disk cache looks only at the file of the *calling* function: change a kernel in another file and the
-  old one keeps running. So the cache folder is named by a hash of the package's sources.
-* A folder that cannot be written must mean "no cache", never an error.
-* numba numbers a function's compiled versions in an index: two processes that compile at once may give two versions
-  one number, and a later process is served the wrong machine code. So each version is a file of its own, named by a
-  hash of types, processor and byte code.
-* Ctrl-C may crash numba where compiled code gives something to Python: see `boxing`.
+A kernel that Python calls takes and returns numbers, arrays as arguments, and tuples of numbers. It returns no array
+and no NamedTuple: numba makes those by running Python code, and a Ctrl-C noticed there crashes the process.
 
-The folder's hash covers this package alone. So kernels written elsewhere, and loops over the games and learners
-registered for them, are compiled anew in every process: a user who edits a rule must never be shown the old one.
+A closure is found on disk again (kernel_files.py) if all it closes over are classes of the package and texts; one over
+kernels never is.
 
-A closure is found on disk again if all it closes over are NamedTuple classes of the package, which numba knows by name;
-one over kernels never is.
+One setting changes for the whole process: Intel's SVML is off (__init__.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import pickle
+import inspect
+import zlib
 from collections.abc import Callable
-from contextlib import suppress
+from functools import cache, wraps
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
-
-os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")  # one libm, so that one seed means one result
 
 import numba
 from numba.core import cgutils
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.imputils import lower_builtin
-from numba.core.typing.templates import AbstractTemplate, infer_global
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, overload, register_jitable
 
-from turncoat._compile.boxing import box_safely
-from turncoat._compile.cache import CACHE, PACKAGE
-
-box_safely()
+from turncoat._compile.cache import PACKAGE
+from turncoat._compile.kernel_files import attach, is_ours
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-DIGEST = 32  # bytes of a SHA-256
-not_kept: list[str] = []  # kernels of this process that the next will have to compile again, though they are ours
 UNWRAPPED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # numba wraps every function for Python
 
 
-def _is_ours(owner: type) -> bool:
-    return owner.__module__.partition(".")[0] == PACKAGE.name
+_inside: dict[Any, Any] = {}  # the kernel of each function that is compiled for compiled callers; keeps it alive
 
 
-def _is_foreign(kind: Any) -> bool:
-    """Is this the type of a NamedTuple from outside the package, or does it hold one? Or is it a class itself?"""
-    owner = getattr(kind, "instance_class", None)
-    if owner is not None and not _is_ours(owner):
-        return True
-    if isinstance(kind, numba.types.NamedTupleClass):
-        return True  # it may be made at run time: no other process would know it again
-    return isinstance(kind, numba.types.BaseTuple) and any(_is_foreign(part) for part in kind)
-
-
-def _spelled(kind: Any) -> str:
-    """A type in words. numba's own leave out where a NamedTuple is from."""
-    owner = getattr(kind, "instance_class", object)
-    parts = ", ".join(map(_spelled, kind)) if isinstance(kind, numba.types.BaseTuple) else ""
-    return f"{kind!r} as {owner.__module__}.{owner.__qualname__}({parts})"
-
-
-def _kinds(signature: Any) -> Any:
-    """The types of the arguments. numba passes a signature, or just them."""
-    return getattr(signature, "args", signature)
-
-
-class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """A file for each version of a function, named by what it was compiled for, and replaced as a whole."""
-
-    def load(self, key: Any) -> Any:
-        """What was kept under this key, if it is there and as it was written."""
-        with suppress(OSError):
-            content = Path(self._path(key)).read_bytes()
-            digest, written = content[:DIGEST], content[DIGEST:]
-            if hashlib.sha256(written).digest() == digest:
-                known, data = pickle.loads(written)
-                return data if known == key else None
-        return None
-
-    def save(self, key: Any, data: Any) -> None:
-        """Keep it."""
-        written = self._dump((key, data))
-        with self._open_for_write(self._path(key)) as file:
-            file.write(hashlib.sha256(written).digest() + written)
-
-    def _path(self, key: Any) -> str:
-        signature, *rest = key  # the rest: processor and byte code
-        words = [self._version, *map(_spelled, _kinds(signature)), *map(repr, rest)]
-        digest = hashlib.sha256("\n".join(words).encode()).digest()
-        return str(self._data_path(self._data_name(int.from_bytes(digest[:8], "big"))))
-
-
-class _PackageCache(FunctionCache):  # type: ignore[misc]
-    """numba's disk cache, but in such files, and only for what the source hash covers."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = _KernelFiles(self._cache_path, self._impl.filename_base, None)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled for these types before, if it is on disk."""
-        foreign = any(map(_is_foreign, _kinds(sig)))
-        return None if foreign else super().load_overload(sig, target_context)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for these types, if the disk lets us."""
-        if not any(map(_is_foreign, _kinds(sig))):
-            try:
-                super().save_overload(sig, data)
-            except OSError:
-                not_kept.append(self._name)
-
-
-def _compile(function: Function, **flags: bool) -> Function:
-    closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
-    ours = PACKAGE in Path(function.__code__.co_filename).parents
-    ours = ours and all(isinstance(thing, type) and _is_ours(thing) for thing in closed_over)
-    for owner in closed_over if ours else ():  # else kernels of two processes may have one symbol
-        function.__qualname__ += f"-{owner.__module__}.{owner.__qualname__}"
-    kernel: Any = numba.njit(error_model="numpy", **flags)(function)
-    if ours and kernel is not function:  # it is the function itself when the JIT is off
-        cache = _cache_of(function)
-        if cache is None:
-            not_kept.append(function.__qualname__)
-        else:
-            kernel._cache = cache
-    return kernel  # type: ignore[no-any-return]
-
-
-def _cache_of(function: Callable[..., Any]) -> _PackageCache | None:
-    """Where its versions are kept, if anywhere. numba may choose another folder, which our sources do not name."""
-    if CACHE is None:
-        return None
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE)
+def can_dispatch() -> bool:
+    """Probe: has numba the private parts that `dispatch` builds on? If not, it uses `overload`, and compiles longer."""
     try:
-        cache = _PackageCache(function)
-    except (OSError, RuntimeError):
-        return None
-    finally:
-        numba.config.CACHE_DIR = before
-    return cache if CACHE in Path(cache.cache_path).parents else None
+        from numba.core.imputils import lower_builtin  # noqa: F401
+        from numba.core.typing.templates import AbstractTemplate, infer_global
+    except ImportError:
+        return False
+    return callable(AbstractTemplate) and {"val", "typ"} <= {*inspect.signature(infer_global).parameters}
+
+
+CAN_DISPATCH = can_dispatch()
+
+
+def uses_svml() -> bool:
+    """Does numba compile calls of Intel's SVML in this process? Then results are equal in law only."""
+    return bool(getattr(numba.config, "USING_SVML", False))
+
+
+def _compile(function: Function, **flags: Any) -> Any:
+    kernel: Any = numba.njit(error_model="numpy", **flags)(function)
+    if kernel is not function:  # it is the function itself when the JIT is off
+        attach(kernel, function, name_closure(function))
+    return kernel
+
+
+def is_ours_function(function: Callable[..., Any]) -> bool:
+    """Is this function defined in the package?"""
+    plain = getattr(function, "__wrapped__", function)
+    return PACKAGE in Path(getattr(plain, "py_func", plain).__code__.co_filename).parents
+
+
+def name_closure(function: Callable[..., Any]) -> bool:
+    """Is this a function of the package, closing over nothing that other processes would not know again?
+
+    What it closes over becomes part of its name, else kernels of two processes may have one symbol.
+    """
+    closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
+    known = all(isinstance(one, str) or (isinstance(one, type) and is_ours(one)) for one in closed_over)
+    ours = known and is_ours_function(function)
+    for one in closed_over if ours else ():
+        name = f"{zlib.crc32(one.encode()):x}" if isinstance(one, str) else f"{one.__module__}.{one.__qualname__}"
+        function.__qualname__ += f"-{name}"
+    return ours
+
+
+def jit_entry(function: Function) -> Function:
+    """Compile a kernel that Python calls. It keeps the GIL: two threads that share a learner cannot tear its state."""
+    return _compile(function)  # type: ignore[no-any-return]
 
 
 def jit(function: Function) -> Function:
-    """Compile a kernel. It keeps the GIL, so a learner used from two threads by mistake cannot be torn."""
-    return _compile(function)
+    """Compile a kernel that compiled code calls, and Python too.
 
-
-def jit_rule(function: Function) -> Function:
-    """Compile a kernel over a NamedTuple of views, into its caller: its hundred words are not passed on."""
-    return _compile(function, forceinline=True)
-
-
-def jit_inside(function: Function) -> Function:
-    """Like `jit_rule`, for kernels that only compiled code calls: they compile in two thirds of the time.
-
-    They have no way in from Python: a call from there crashes.
+    Python gets a version of its own, compiled when it is first called, in which indices are checked, there and
+    in the kernels of this sort that it calls.
     """
-    return _compile(function, forceinline=True, **UNWRAPPED)
+    inside = _compile_inside(function)
+    if numba.config.DISABLE_JIT:
+        return inside
+
+    @cache
+    def checked() -> Callable[..., Any]:
+        code, known = function.__code__, dict(function.__globals__)
+        for name in code.co_names:
+            if hasattr(known.get(name), "checked"):
+                known[name] = known[name].checked()
+        same = FunctionType(code, known, function.__name__, None, function.__closure__)
+        same.__qualname__ = f"{function.__qualname__}-checked"  # a name of its own on disk
+        return _compile(same, boundscheck=True)  # type: ignore[no-any-return]
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return checked()(*arguments)
+
+    call.checked = checked  # type: ignore[attr-defined]
+    if CAN_DISPATCH:
+        _known_as(call, _inside[function])
+    else:
+        overload(call, strict=False)(lambda *kinds: function)
+    return call  # type: ignore[return-value]
 
 
 def jit_game(function: Function) -> Function:
     """Compile a loop over a whole game. It releases the GIL."""
-    return _compile(function, nogil=True)
+    return _compile(function, nogil=True)  # type: ignore[no-any-return]
+
+
+def jit_rule(function: Function) -> Function:
+    """Compile a kernel for compiled callers alone, into its caller. Python gets the plain function."""
+    return _compile_inside(function, forceinline=True)
+
+
+def jit_step(function: Function) -> Function:
+    """Like `jit_rule` for long kernels, which stay functions of their own: inlined, each caller compiles them again."""
+    return _compile_inside(function)
+
+
+def jit_part(function: Function) -> Function:
+    """Like `jit_rule` for a part of a longer kernel: inlined before anything is compiled, never compiled alone."""
+    if not numba.config.DISABLE_JIT:  # what numba looks for in a function that it may inline before types are known
+        function.targetoptions, function.py_func = {"inline": "always"}, function  # type: ignore[attr-defined]
+    return _compile_inside(function, inline="always")
+
+
+def _compile_inside(function: Function, **flags: Any) -> Function:
+    if not CAN_DISPATCH:
+        return register_jitable(function)  # type: ignore[no-any-return]
+    kernel = _compile(function, **flags, **UNWRAPPED)
+    if kernel is not function:
+        _inside[function] = kernel
+        _known_as(function, kernel)
+    return function
+
+
+def _known_as(function: Callable[..., Any], kernel: Any) -> None:
+    """Compiled code takes the function for the kernel."""
+    from numba.core.typing.templates import infer_global
+
+    infer_global(function, numba.types.Dispatcher(kernel))
 
 
 def compiled_as(stub: Callable[..., Any]) -> Callable[[Function], Function]:
     """Say what a generic function does in compiled code: the decorated one is given the types, and returns the body."""
-    options = {"forceinline": True, **UNWRAPPED}
-    decorate: Callable[[Function], Function] = overload(stub, jit_options=options, strict=False)
+    decorate: Callable[[Function], Function] = overload(stub, jit_options=UNWRAPPED, strict=False)
     return decorate
 
 
-def sent_on(stub: Callable[..., Any], choose: Callable[[Any], Any]) -> None:
+def dispatch(stub: Callable[..., Any], choose: Callable[[Any], Any]) -> None:
     """Say which kernel a generic function is in compiled code, by the type of its first argument.
 
-    It takes the same arguments. With `compiled_as` all that is in it would be compiled once more, for the call.
+    The kernel takes the same arguments. With `compiled_as` all that is in it would be compiled once more, for the call.
     """
+    if not CAN_DISPATCH:
+        _dispatch_by_overload(stub, choose)
+        return
+    from numba.core.imputils import lower_builtin
+    from numba.core.typing.templates import AbstractTemplate, infer_global
 
     class Choice(AbstractTemplate):  # type: ignore[misc]
         key = stub
@@ -203,17 +195,19 @@ def sent_on(stub: Callable[..., Any], choose: Callable[[Any], Any]) -> None:
     lower_builtin(stub, numba.types.VarArg(numba.types.Any))(call)
 
 
-def borrow(value: Any) -> Any:
-    """The same array, or NamedTuple of arrays, but not counted: compiled code then skips all reference counting.
+def _dispatch_by_overload(stub: Callable[..., Any], choose: Callable[[Any], Any]) -> None:
+    @overload(stub, strict=False)
+    def _choice(*kinds: Any) -> Any:
+        kernel = choose(kinds[0])
+        return lambda *arguments: kernel(*arguments)
 
-    For the top of a compiled call only, whose caller owns the memory; never return what was borrowed to Python.
+
+def without_refcount(value: Any) -> Any:
+    """The same array, or tuple of arrays, but not counted: compiled code then skips all reference counting.
+
+    For the top of a compiled call only, whose caller owns the memory.
     """
     return value
-
-
-@compiled_as(borrow)
-def _overload_borrow(value: Any) -> Any:
-    return lambda value: _uncounted(value)
 
 
 @intrinsic
@@ -222,6 +216,9 @@ def _uncounted(typing: Any, value: Any) -> Any:
         return _without_owner(context, builder, value, arguments[0])
 
     return value(value), generate
+
+
+dispatch(without_refcount, lambda kind: _uncounted)
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:

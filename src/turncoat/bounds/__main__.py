@@ -1,13 +1,13 @@
-"""`python -m turncoat.bounds`: the two tables of docs/mathematics.md, computed anew."""
+"""`python -m turncoat.bounds`: recompute the two tables of bounds in docs/mathematics.md, section 6."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
+from itertools import product
 
-from turncoat.bounds.algorithm_1 import theorem_1
-from turncoat.bounds.theorems import theorem_2
+from turncoat.bounds.theorems import theorem_1, theorem_2
 from turncoat.kim_yun import first_rho_2
 
 GAMES = ((10**5, 10), (10**6, 10), (10**7, 10), (10**7, 100), (10**9, 100), (10**12, 10))
@@ -36,7 +36,7 @@ def exp3s(T: int, K: int, S: int) -> float:
 
 
 def informative_from(bound: Callable[[int, int, int], float], K: int, S: int) -> int:
-    """The horizon from which on the bound stays below T, on a grid of 20 horizons a decade, up to 1e20."""
+    """The smallest T on a grid, 20 per decade, from which the bound stays below T; 1e20, the end, if there is none."""
     first: int = 10**LAST_DECADE
     for j in range(LAST_DECADE * PER_DECADE - 1, -1, -1):
         T = round(math.pow(10.0, j / PER_DECADE))
@@ -47,23 +47,24 @@ def informative_from(bound: Callable[[int, int, int], float], K: int, S: int) ->
 
 
 def short(value: float, digits: int) -> str:
-    """The number with so many digits, and an exponent of as few as will do."""
+    """The number with this many digits, and an exponent without leading zeros."""
     return re.sub(r"e\+0*", "e", f"{value:.{digits - 1}e}" if value >= 1000 else f"{value:.{digits}g}")
+
+
+def table(title: str, game: str, rows: dict[str, list[str]]) -> str:
+    """A row per game, a column per bound, as Markdown."""
+    heads = f"| {game} | {' | '.join(BOUNDS)} |\n" + "|---" * (2 + len(BOUNDS)) + "|\n"
+    return f"{title}\n\n{heads}" + "".join(f"| {name} | {' | '.join(row)} |\n" for name, row in rows.items())
 
 
 def main() -> None:
     """Print both tables as Markdown."""
-    print("Bound divided by T, K = 10 (below 1: not vacuous)\n")
-    print("| T | S | " + " | ".join(BOUNDS) + " |")
-    print("|---" * (2 + len(BOUNDS)) + "|")
-    for T, S in GAMES:
-        print(f"| {short(T, 1)} | {S} | " + " | ".join(short(b(T, 10, S) / T, 3) for b in BOUNDS.values()) + " |")
-    print("\nThe horizon from which on each bound is below T\n")
-    print("| K | S | " + " | ".join(BOUNDS) + " |")
-    print("|---" * (2 + len(BOUNDS)) + "|")
-    for K in (2, 10):
-        for S in (0, 10, 100):
-            print(f"| {K} | {S} | " + " | ".join(short(informative_from(b, K, S), 2) for b in BOUNDS.values()) + " |")
+    bounds = BOUNDS.values()
+    parts = {f"{short(T, 1)} | {S}": [short(bound(T, 10, S) / T, 3) for bound in bounds] for T, S in GAMES}
+    print(table("Bound divided by T, K = 10 (below 1: not vacuous)", "T | S", parts))
+    games = product((2, 10), (0, 10, 100))
+    first = {f"{K} | {S}": [short(informative_from(bound, K, S), 2) for bound in bounds] for K, S in games}
+    print(table("The horizon from which each bound is below T", "K | S", first), end="")
 
 
 if __name__ == "__main__":

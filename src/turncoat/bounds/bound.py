@@ -43,7 +43,7 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Does it promise nothing? (No regret exceeds the horizon.)"""
+        """Is it trivial? (No regret exceeds the horizon.)"""
         return self.total >= self.horizon
 
     def __float__(self) -> float:
@@ -64,8 +64,8 @@ class Bound:
         return f"<{self.title}: {self.total:,.2f}>"
 
     def __str__(self) -> str:
-        verdict = "vacuous: no regret exceeds 1 a round" if self.vacuous else "not vacuous"
-        last = Term("total", self.total, f"{self.per_round:.4g} a round, {verdict}")
+        verdict = "vacuous: no regret exceeds 1 per round" if self.vacuous else "not vacuous"
+        last = Term("total", self.total, f"{self.per_round:.4g} per round, {verdict}")
         rows = [(term.name, f"{term.value:,.2f}", term.formula) for term in (*self.terms, last)]
         wide = max(len(name) for name, _, _ in rows)
         far = max(len(value) for _, value, _ in rows)

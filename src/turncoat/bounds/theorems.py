@@ -1,4 +1,23 @@
-"""Theorem 2: the S-switch regret of Algorithm 2 (`AdaptiveMasterBase`), with every constant written out.
+"""The paper's two theorems, with every constant written out.
+
+Theorem 1: the S-switch regret of Algorithm 1 (`MasterBase`), with every constant written out.
+
+Setting: losses in [0, 1] chosen in advance (an oblivious adversary), exact projection, own or shared feedback.
+The derivation is in docs/mathematics.md; in short, for any alpha ≤ 1/H, eta, xi and every base h*,
+
+    R_S ≤ (H-1) alpha T + ln(H)/eta + eta T H/2                                       master against base h*
+        + beta T (K-1) + (S ln(1/beta) + ln K)/xi(h*) + xi(h*) K T/(2 alpha)          base h* against the path
+
+With the tuning of the paper this is O(S^(1/2) K^(1/3) T^(2/3)) up to powers of ln(KT).
+
+Departures from the paper. It takes for h* the largest candidate below S; the proof holds for every base, so we take the
+one with the smallest bound (a larger one: that saves a logarithm, and the bound then grows with S, as it should).
+S switches make S + 1 segments, and the first starts from the uniform distribution, so the starts cost
+S ln(KT) + ln K where the paper writes S log(KT). (H-1) alpha T, where its last line has H alpha T.
+
+Reference: Kim & Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025, Theorem 3.1 and appendix A.1.
+
+Theorem 2: the S-switch regret of Algorithm 2 (`AdaptiveMasterBase`), with every constant written out.
 
 Setting: losses in [0, 1] chosen in advance (an oblivious adversary), exact projection, own or shared feedback.
 The derivation is in docs/mathematics.md; in short, with rho = E[rho_T(h*)], u = 1 - (H-1) alpha, phi(y) = y - 1 - ln y
@@ -13,8 +32,8 @@ The right side is concave in rho, which lies between 2H and 2TH: its largest val
 
 Departures from the paper. It takes for h* the largest candidate below S; the proof holds for every base, so we take the
 one that pays least for rho (a larger one: that saves a logarithm, and the bound then grows with S, as it should). Its
-O(.) are unrolled. D stands for its 1/(40 eta ln T), which is smaller. ln(1/beta) is paid once a segment, not twice, in
-S + 1 segments, not S, less what the uniform start saves. The rate of the theorem is sqrt(H/(KT)), that of the
+O(.) are unrolled. D stands for its 1/(40 eta ln T), which is smaller. ln(1/beta) is paid once per segment, not twice,
+in S + 1 segments, not S, less what the uniform start saves. The rate of the theorem is sqrt(H/(KT)), that of the
 algorithm sqrt(H/T): see `rate`.
 
 References: Kim & Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025, Theorem 3.2 and appendix A.2;
@@ -30,6 +49,36 @@ from typing import Any, NamedTuple
 from turncoat import kim_yun
 from turncoat.bounds.bound import Bound, Term, parse_game
 from turncoat.errors import OptionError
+
+
+def theorem_1(horizon: int, n_arms: int, n_switches: int) -> Bound:
+    """The explicit bound on the expected regret of `MasterBase` against every path of at most `n_switches` switches.
+
+    The learner is not told the number of switches; only the bound is. With one arm the formulas are still evaluated,
+    though no regret is possible there.
+    """
+    T, K, S = parse_game(horizon, n_arms, n_switches)
+    H = kim_yun.size(T)
+    alpha, capped = kim_yun.floor_1(T, K)
+    beta = kim_yun.base_floor(T, K)
+    eta = kim_yun.master_rate_1(T)
+    starts = S * math.log(1.0 / beta) + math.log(K)
+    candidates = kim_yun.candidates(T)
+    rates = [kim_yun.base_rate_1(h, T, K) for h in candidates]
+    base = min(range(H), key=lambda i: starts / rates[i] + rates[i] * K * T / (2.0 * alpha))
+    h, xi = candidates[base], rates[base]
+    terms = (
+        Term("clipping the master", (H - 1) * alpha * T, "(H-1) alpha T"),
+        Term("starting the master", math.log(H) / eta, "ln(H) / eta"),
+        Term("master variance", eta * T * H / 2.0, "eta T H / 2"),
+        Term("clipping the bases", beta * T * (K - 1), "beta T (K-1)"),
+        Term("switches", starts / xi, "(S ln(1/beta) + ln K) / xi"),
+        Term("base variance", xi * K * T / (2.0 * alpha), "xi K T / (2 alpha)"),
+    )
+    parameters = {"H": H, "base": base, "h*": h, "alpha": alpha, "beta": beta, "eta": eta, "xi": xi}
+    title = f"Theorem 1: regret of Algorithm 1 against at most {S} switches, T = {T}, K = {K}"
+    notes = ("alpha is capped at 1/(2H): what the paper recommends exceeds 1/H at this horizon",) if capped else ()
+    return Bound(title, T, terms, parameters, notes)
 
 
 class Tuning(NamedTuple):
@@ -130,6 +179,6 @@ def _worst_rho(tuning: Tuning, C: float) -> float:
 def _checked(rho: Any, tuning: Tuning) -> float:
     least, most = 2.0 * tuning.H, 2.0 / tuning.alpha
     number = not isinstance(rho, bool) and isinstance(rho, numbers.Real)
-    if not number or not least <= rho <= most * (1.0 + 1e-9):  # a floor that is off by a rounding is no one's fault
+    if not number or not least <= rho <= most * (1.0 + 1e-9):  # the floor may be off by rounding
         raise OptionError(f"rho is {rho!r}; accepted are None and numbers from 2H = {least:g} to 2TH = {most:g}")
     return float(rho)

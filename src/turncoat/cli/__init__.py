@@ -1,4 +1,4 @@
-"""The `turncoat` command. This file imports nothing heavy, so that help comes at once."""
+"""The `turncoat` command. This file imports nothing heavy, so that --help is fast."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def main() -> None:
     """Run the command line, or say what to install."""
     try:
         from turncoat.cli.commands import turncoat
-        from turncoat.cli.encoding import show_what_can_be_shown
+        from turncoat.cli.console import show_what_can_be_shown
 
         show_what_can_be_shown()
         turncoat(prog_name="turncoat")

@@ -1,4 +1,4 @@
-"""What can be typed after `turncoat`. Each command imports what it needs when it runs."""
+"""The commands of `turncoat` and their options. Each command imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import click
 
 from turncoat._version import __version__
 from turncoat.cli import options
-from turncoat.cli.numbers import whole_numbers
+from turncoat.cli.options import whole_numbers
 from turncoat.cli.service_commands import backup, key, log, serve, verify
 from turncoat.cli.table_commands import regret, replay
 from turncoat.errors import TurncoatError
 
-STOPPED = 130  # how commands end that Ctrl-C has stopped
+STOPPED = 130  # exit status after Ctrl-C
 
 
 class Plainly(click.Group):
@@ -37,7 +37,7 @@ class Plainly(click.Group):
             click.echo(f"stopped; {stop}" if str(stop) else "stopped", err=True)
             context.exit(STOPPED)
         except OSError as problem:
-            if problem.errno == errno.EPIPE:  # whoever read has seen enough
+            if problem.errno == errno.EPIPE:  # the reader of a pipe has closed it, as `head` does
                 raise
             raise click.ClickException(str(problem)) from problem
 
@@ -59,7 +59,7 @@ class Hinting(click.Command):
 def _hint(word: str) -> str:
     """Which option takes this word, if it names anything."""
     from turncoat.environments import SCENARIOS, SUITES
-    from turncoat.racing import ENTRIES
+    from turncoat.learners.entries import ENTRIES
 
     options: dict[str, Collection[str]] = {"--suite": SUITES, "--environment": SCENARIOS, "--learner": ENTRIES}
     return next((f"; did you mean {option} {word!r}?" for option, names in options.items() if word in names), "")
@@ -68,7 +68,7 @@ def _hint(word: str) -> str:
 @click.group(cls=Plainly, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="turncoat")
 def turncoat() -> None:
-    """Bandits for a world that keeps changing its mind.
+    """Bandit algorithms for problems whose best arm changes over time.
 
     Each round a learner picks one of K arms, sees the loss of that arm alone, and is compared with the best sequence
     of arms that switches at most S times.
@@ -79,49 +79,42 @@ def turncoat() -> None:
 
 @turncoat.command(cls=Hinting)
 @click.option("--suite", "suite_name", default="quick", show_default=True, help="A set of games: see `turncoat list`.")
-@click.option(
-    "-e",
-    "--environment",
-    "environments",
-    multiple=True,
-    metavar="ID",
-    help="Instead: this game, such as flip/3; again for more.",
-)
-@options.learners("six, in the arena all")
+@options.environments("Race in this environment instead, such as flip/3; repeat for several.")
+@options.learners("six; in the arena, all")
 @click.option(
     "--horizon",
     callback=whole_numbers,
     default="1e3,1e4,1e5",
     metavar="ROUNDS",
     show_default=True,
-    help="Number of rounds, T. Several show how regret grows; the rest is about the longest.",
+    help="Number of rounds, T. Several show how regret grows; all else is for the longest.",
 )
 @options.seeds
 @options.seed
-@options.number("--max-switches", "How far the frontier goes.", default="twice the planted S, 8 to 64")
+@options.number("--max-switches", "Largest S to compare with.", default="twice the planted S, 8 to 64")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
     default="turncoat-race",
     show_default=True,
-    help="Where results and report go. What it holds is not played again.",
+    help="Where results and report go. Games stored there are not played again.",
 )
 @options.engine
 @options.workers
-@click.option("--split", is_flag=True, help="Say where the masters' regret came from: T up to 1e6, twice the time.")
-@click.option("--report/--no-report", default=True, show_default=True, help="Draw report.html and its figures.")
+@click.option("--split", is_flag=True, help="Split masters' regret into master and bases; T up to 1e6, twice the time.")
+@click.option("--report/--no-report", default=True, show_default=True, help="Write report.html and its figures.")
 @options.everyone
 @options.as_json
 def race(**words: Any) -> None:
     """Race learners over games whose best arm changes.
 
-    Every learner meets every game once for each seed; all learners of a seed meet the same losses. Shows progress, a
+    Every learner plays every game once per seed, and all learners of a seed meet the same losses. Shows progress, a
     leaderboard and where the report is. Results do not depend on engine and workers. A race that was stopped or killed
-    goes on where it was: type the same again.
+    resumes where it stopped when the same command is run again.
 
     \b
     Examples:
-      turncoat race                                    a first minute
+      turncoat race                                    the default, about a minute
       turncoat race --suite paper --horizon 1e8        the regimes of the paper
       turncoat race -e piecewise/10 -l exp3 -l exp3.s  two learners, one game
     """
@@ -135,9 +128,9 @@ def race(**words: Any) -> None:
 def list_all(name: str | None) -> None:
     """List learners, environments and suites.
 
-    Learners by what losses they are for: what each needs to be told (T, S), the order of its regret and of its time a
-    round, when to use it, and when to take which other. What happens in each environment, and the names that race and
-    replay know. With a NAME, all about this learner (its options, where to read more), environment or suite.
+    Learners are grouped by the losses they are for. Each is listed with what it must be told (T, S), the order of its
+    regret and of its time per round, when to use it, and when to use which other one instead. Environments are listed
+    with what happens in them. With a NAME, shows all about this learner, environment or suite.
 
     \b
     Examples:
@@ -146,18 +139,37 @@ def list_all(name: str | None) -> None:
       turncoat list flip/3          one environment
       turncoat list arena           one suite
     """
-    if name is None:
-        from turncoat.cli.list import show_all
+    from turncoat.cli.list import show_all, show_one
 
+    if name is None:
         show_all()
     else:
-        from turncoat.cli.card import show_one
-
         show_one(name)
 
 
 turncoat.add_command(replay)
 turncoat.add_command(regret)
+
+
+@turncoat.command("compile")
+@click.argument("learners", nargs=-1, metavar="[LEARNER …]")
+@options.environments("Only this environment, such as flip/3; again for more.", default="all")
+def compile_ahead(learners: tuple[str, ...], environments: tuple[str, ...]) -> None:
+    """Compile learners ahead, so that later processes start at once.
+
+    For the build of a container, or before the first request. LEARNER is a name from `turncoat list`, or `all`; the
+    default is turncoat. Compiles every method of the learner, and `play` in every environment. Shows what was compiled
+    and how long it took; what is on disk already takes next to no time.
+
+    \b
+    Examples:
+      turncoat compile                   the default learner
+      turncoat compile exp3 corral       two others
+      NUMBA_CACHE_DIR=/kernels turncoat compile    into this folder
+    """
+    from turncoat.cli.compile import run_compile
+
+    run_compile(learners, environments)
 
 
 @turncoat.command()
@@ -167,9 +179,9 @@ turncoat.add_command(regret)
 def report(folder: Path, to: Path | None, everyone: bool) -> None:
     """Draw the report of a saved race again.
 
-    FOLDER is that of a race, finished or not. Its leaderboard is printed too.
+    FOLDER is the folder of a race, finished or not. The leaderboard is printed too.
     """
-    from turncoat.cli.report import run_report
+    from turncoat.cli.race import run_report
 
     run_report(folder, to or folder, everyone=everyone)
 

@@ -1,6 +1,6 @@
-"""Leaderboards for the terminal: a row a learner, a column an environment, as many columns as there is room for.
+"""Leaderboards for the terminal: one row per learner, one column per environment, in as many tables as the width needs.
 
-Unless everyone is asked for, the best dozen of each league; and of more than a dozen games, who was best in each.
+By default only the best dozen learners of each group; with more than a dozen games, only the best learner of each.
 """
 
 from __future__ import annotations
@@ -8,18 +8,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len
-from rich.table import Table
+from rich.table import Column, Table
 
-from turncoat.cli.console import plain_table
-from turncoat.racing import BANDIT, FRONT, Result, in_leagues, league_of
+from turncoat.cli.console import plain_table, text
+from turncoat.learners.entries import BANDIT, TOP_N, by_feedback_group, feedback_group
+from turncoat.racing import Result
 
 GAP = 2  # blanks after every column …
 RULE = 1  # … and one between them
 MOST_GAMES = 12  # that have a column each
-SEERS = "below, by what they see, stand learners that see more than one loss a round: they are ranked among themselves"
+SEERS = "learners that see more than one loss per round are listed below, by feedback: they are ranked among themselves"
 
 
-class Column(NamedTuple):
+class Numbers(NamedTuple):
     """A heading, and what stands below it for each learner."""
 
     head: str
@@ -41,12 +42,12 @@ class Board(NamedTuple):
 def boards(result: Result, width: int, *, everyone: bool = False) -> Board:
     """The columns, in as many tables as it takes to fit this width."""
     overall = result.overall()
-    leagues = in_leagues(overall["learner"], result.names.settings)
-    shown = {league: names if everyone else names[:FRONT] for league, names in leagues.items()}
+    groups = by_feedback_group(overall["learner"], result.names.settings)
+    shown = {group: names if everyone else names[:TOP_N] for group, names in groups.items()}
     n_left_out = overall.height - sum(map(len, shown.values()))
     columns = [
-        Column("mean rank", {row["learner"]: _number(row, "mean_rank", 1) for row in overall.iter_rows(named=True)}),
-        Column("ns/round", {row["learner"]: f"{row['ns_per_round']:,.0f}" for row in overall.iter_rows(named=True)}),
+        Numbers("mean rank", {row["learner"]: _number(row, "mean_rank", 1) for row in overall.iter_rows(named=True)}),
+        Numbers("ns/round", {row["learner"]: f"{row['ns_per_round']:,.0f}" for row in overall.iter_rows(named=True)}),
     ]
     many = len(result.names.environments) > MOST_GAMES and not everyone
     if not many:
@@ -58,20 +59,18 @@ def boards(result: Result, width: int, *, everyone: bool = False) -> Board:
 
 
 def _winners(result: Result) -> Table:
-    """Who had the least regret in each game, among those that see one loss a round."""
-    table = plain_table(GAP)
-    table.add_column("environment", no_wrap=True)
-    table.add_column("least regret", justify="right", no_wrap=True)
-    table.add_column("of", overflow="fold")
+    """The learner of least regret in each game, among those that see one loss per round."""
+    least = Column("least regret", justify="right", no_wrap=True)
+    table = plain_table(Column("environment", no_wrap=True), least, text("of"), gap=GAP)
     for (environment,), board in result.leaderboard().group_by("environment", maintain_order=True):
-        bandits = (row for row in board.iter_rows(named=True) if league_of(row["setting"]) == BANDIT)
+        bandits = (row for row in board.iter_rows(named=True) if feedback_group(row["setting"]) == BANDIT)
         best = [row for row in bandits if row["rank"] == 1] or [board.row(0, named=True)]
         others = f" and {len(best) - 1} more" if len(best) > 1 else ""
         table.add_row(str(environment), _number(best[0], "regret", 0), best[0]["learner"] + others)
     return table
 
 
-def _regrets(result: Result) -> list[Column]:
+def _regrets(result: Result) -> list[Numbers]:
     """Regret and its interval in every environment; a star for the best."""
     columns = []
     for (environment,), board in result.leaderboard().group_by("environment", maintain_order=True):
@@ -79,7 +78,7 @@ def _regrets(result: Result) -> list[Column]:
             row["learner"]: ("*" if row["rank"] == 1 else "") + _number(row, "regret", 0)
             for row in board.iter_rows(named=True)
         }
-        columns.append(Column(str(environment), cells))
+        columns.append(Numbers(str(environment), cells))
     return columns
 
 
@@ -91,9 +90,9 @@ def _number(row: dict[str, Any], name: str, digits: int) -> str:
     return f"{row[name]:,.{digits}f}{half}"
 
 
-def _fitting(columns: list[Column], room: int) -> list[list[Column]]:
+def _fitting(columns: list[Numbers], room: int) -> list[list[Numbers]]:
     """The columns in groups, each as wide as there is room for, and at least one."""
-    groups: list[list[Column]] = []
+    groups: list[list[Numbers]] = []
     left = 0
     for column in columns:
         if not groups or column.width > left:
@@ -104,16 +103,14 @@ def _fitting(columns: list[Column], room: int) -> list[list[Column]]:
     return groups
 
 
-def _table(shown: dict[str, list[str]], columns: list[Column]) -> Table:
-    """The learners, and below a line with their league those that see more."""
-    table = plain_table(GAP)
-    table.add_column("learner", overflow="fold")  # where there is too little room, names give way
-    for column in columns:
-        table.add_column(column.head, justify="right", no_wrap=True)
-    for league, learners in shown.items():
-        if league != BANDIT:
+def _table(shown: dict[str, list[str]], columns: list[Numbers]) -> Table:
+    """The learners, and below a line with their group those that see more."""
+    numbers = [Column(column.head, justify="right", no_wrap=True) for column in columns]
+    table = plain_table(text("learner"), *numbers, gap=GAP)  # where there is too little room, names give way
+    for group, learners in shown.items():
+        if group != BANDIT:
             table.add_section()
-            table.add_row(f"{league}:", style="dim")
+            table.add_row(f"{group}:", style="dim")
         for learner in learners:
             table.add_row(learner, *(column.cells.get(learner, "–") for column in columns))
     return table

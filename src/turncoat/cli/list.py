@@ -1,31 +1,33 @@
-"""`turncoat list`: learners by what they are for, from the facts each states about itself; environments and suites."""
+"""`turncoat list`: all learners by what they are for, environments and suites; with a NAME, one of them."""
 
 from __future__ import annotations
 
+import inspect
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Column
 
-from turncoat.cli.card import NOT, USE
-from turncoat.cli.console import plain_table, screen
+from turncoat.cli.console import plain_table, screen, text
 from turncoat.environments import SCENARIOS, SUITES
-from turncoat.learners import LEARNERS, SETTINGS
-from turncoat.racing import ENTRIES
+from turncoat.errors import unknown
+from turncoat.learners import LEARNERS, SETTINGS, Learner
+from turncoat.learners.entries import ENTRIES, learner_of
 
 GAP = "  "
 HEADS = ("learner", "T", "S", "regret", "cost")
 
 
 def show_all() -> None:
-    """Print every learner with when to use it and when not, and one line a scenario and a suite."""
+    """Print every learner, with when to use it and when not, and one line per scenario and suite."""
     console = screen()
     console.print("Learners", style="bold")
     _learners(console)
     console.print("K arms, T rounds, S switches of the path to compare with; H, about ln T, the number of bases.")
-    console.print("regret: order of the bound, logs left out. cost: order of time a round; H log K for shared masters.")
-    console.print(f"As race and replay know them: {'; '.join(ENTRIES)}.")
+    console.print("regret: order of the bound without logs. cost: order of time per round, H log K if shared.")
+    console.print(f"Names in race and replay: {'; '.join(ENTRIES)}.")
     console.print("shared: every base learns from every round. told S: knows how many switches were planted.")
     console.print("sees all: is told the losses of all arms (full information), others that of their own arm.")
     console.print("One of them with its options, or one environment or suite: turncoat list NAME")
@@ -41,7 +43,7 @@ def show_all() -> None:
 
 
 def _learners(console: Console) -> None:
-    """A block for each setting; three lines a learner: its facts, when to use it, when not."""
+    """One block per setting; three lines per learner: its facts, when to use it, when not."""
     facts = {name: learner.facts for name, learner in LEARNERS.items()}
     for setting, words in SETTINGS.items():
         here = {name: (name, *one[:4]) for name, one in facts.items() if one.setting == setting}
@@ -53,8 +55,8 @@ def _learners(console: Console) -> None:
         console.print(_row(HEADS, widths), style="dim")
         for name, line in here.items():
             console.print(_row(line, widths))
-            for sign, text in ((USE, facts[name].when), (NOT, facts[name].when_not)):
-                console.print(_indented(sign, text, console.width), style="dim")
+            for sign, advice in ((USE, facts[name].when), (NOT, facts[name].when_not)):
+                console.print(_indented(sign, advice, console.width), style="dim")
     console.print()
 
 
@@ -64,22 +66,88 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return GAP.join(padded).rstrip()
 
 
-def _indented(sign: str, text: str, width: int) -> str:
+def _indented(sign: str, advice: str, width: int) -> str:
     """A sentence below its learner, on as many lines as it takes."""
-    indent = " " * (3 + len(sign))
-    return textwrap.fill(
-        text, max(width, 40), initial_indent=f"  {sign} ", subsequent_indent=indent, break_on_hyphens=False
-    )
+    first, later = f"  {sign} ", " " * (3 + len(sign))
+    return textwrap.fill(advice, max(width, 40), initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
 
 
 def _show(console: Console, title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """A table under its title."""
-    table = plain_table()
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    table = plain_table(*map(text, columns))
     for row in rows:
         table.add_row(*row)
     console.print(title, style="bold")
     console.print()
     console.print(table)
     console.print()
+
+
+USE, NOT = "use:", "not:"  # when to take a learner, and when to take another
+
+
+def show_one(name: str) -> None:
+    """Print what is known of a learner, environment or suite. Learners also go by class and by names in races."""
+    table = plain_table(Column(no_wrap=True), text(""))
+    table.show_header = False
+    for row in _card(name):
+        table.add_row(*row)
+    screen().print(table)
+
+
+def _card(name: str) -> list[tuple[str, str]]:
+    by_class = {learner.__name__: learner for learner in LEARNERS.values()}
+    by_entry = {entry: learner_of(maker) for entry, maker in ENTRIES.items()}
+    learner = LEARNERS.get(name) or by_class.get(name) or by_entry.get(name)
+    if learner is not None:
+        return list(_of_learner(learner))
+    if name in SCENARIOS:
+        return list(_of_scenario(name))
+    if name in SUITES:
+        return list(_of_suite(name))
+    raise unknown("learner, environment or suite", name, [*LEARNERS, *SCENARIOS, *SUITES])
+
+
+def _of_learner(learner: type[Learner]) -> Iterator[tuple[str, str]]:
+    """What a user compares it by, how it is made, and where more stands."""
+    facts = learner.facts
+    entries = [name for name, maker in ENTRIES.items() if learner_of(maker) is learner]
+    yield learner.name, (inspect.getdoc(learner) or "").partition("\n")[0]
+    yield "in Python", f"tc.{learner.__name__}"
+    yield "in races", "; ".join(entries) or "–"
+    yield "setting", f"{facts.setting}: {SETTINGS.get(facts.setting, '')}"
+    yield "T, the horizon", facts.horizon
+    yield "S, the switches", facts.switches
+    yield "regret", f"{facts.bound} (order of the bound without logs)"
+    yield "cost", f"{facts.cost} (order of time per round)"
+    yield USE, facts.when
+    yield NOT, facts.when_not
+    yield "options", "; ".join(_options(learner)) or "none of its own"
+    yield "more", page_of(learner)
+
+
+def _options(learner: type[Learner]) -> Iterator[str]:
+    """The learner's own options with their defaults; arms, horizon, seed and loss_range are common to all."""
+    known = inspect.signature(learner).parameters
+    for word in learner.options:
+        if word in known:
+            yield f"{word}={known[word].default!r}"
+
+
+def page_of(learner: type[Learner]) -> str:
+    """The page about a learner, named after its file, or after the folder of its files."""
+    return f"docs/learners/{learner.__module__.removesuffix('.learner').rpartition('.')[2].replace('_', '-')}.md"
+
+
+def _of_scenario(name: str) -> Iterator[tuple[str, str]]:
+    yield name, SCENARIOS[name].description
+    yield "suites", ", ".join(suite for suite, ids in SUITES.items() if name in ids)
+    yield "race in it", f"turncoat race -e {name}"
+    yield "more", "docs/environments.md"
+
+
+def _of_suite(name: str) -> Iterator[tuple[str, str]]:
+    yield name, f"{len(SUITES[name])} environments"
+    for id_ in SUITES[name]:
+        yield id_, SCENARIOS[id_].description
+    yield "race over it", f"turncoat race --suite {name}"

@@ -1,10 +1,11 @@
-"""A race to watch: bars and a leaderboard that grow on a terminal, a line now and then elsewhere."""
+"""Progress of a race: bars and a live leaderboard on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -12,22 +13,23 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
+from turncoat._compile.progress import compiling
 from turncoat.cli.leaderboard import boards
 from turncoat.errors import TurncoatWarning
+from turncoat.learners.entries import Maker
 from turncoat.racing import Progress as Now
 from turncoat.racing import Result, race
-from turncoat.racing.entries import Maker
 
-BOARD_SECONDS = 0.5  # how often the leaderboard is made anew
+BOARD_SECONDS = 0.5  # how often the leaderboard is redrawn
 LINE_SECONDS = 5.0  # how often a line is printed where there is no terminal
 
 
 def watched_race(
     console: Console, learners: Mapping[str, Maker], environments: Any, horizon: Any, **words: Any
 ) -> tuple[Result, list[str]]:
-    """`race` with these words, shown on the console while it runs; and what learners warned of, each thing once."""
+    """Run `race`, with its progress on the console; return the result and the learners' warnings, each once."""
     watch = _Screen(console) if console.is_terminal else _Lines(console)
-    with warnings.catch_warnings(record=True) as noted, watch:
+    with warnings.catch_warnings(record=True) as noted, watch, compiling.unannounced():
         warnings.simplefilter("always", TurncoatWarning)
         try:
             result = race(learners, environments, horizon, **words, on_compile=watch.compiled, on_progress=watch.raced)
@@ -39,7 +41,7 @@ def watched_race(
 
 
 class Stop(KeyboardInterrupt):
-    """Ctrl-C, and what to say to it."""
+    """Ctrl-C, with a message for the user."""
 
 
 def pace(now: Now) -> str:
@@ -49,17 +51,12 @@ def pace(now: Now) -> str:
     return f"{now.rounds_per_second / 1e6:,.3g} million rounds/s, {left} left"
 
 
-class _Lines:
+class _Lines(nullcontext[None]):
     """One line when it begins, when it is compiled, every five seconds, and at the end."""
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self.console, self.last = console, time.monotonic()
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *problem: object) -> None:
-        pass
 
     def compiled(self, done: int, total: int) -> None:
         if total == 0:
@@ -81,32 +78,26 @@ class _Lines:
         self.console.print(line)
 
 
-class _Screen:
-    """Bars, and below them the leaderboard of what is finished. All of it goes when the race is over."""
+class _Screen(Live):
+    """Bars, and below them the leaderboard of what is finished. All of it is erased when the race is over."""
 
     def __init__(self, console: Console) -> None:
-        self.console, self.drawn = console, -BOARD_SECONDS
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}")
         self.bars = Progress(*columns, console=console)
         self.compiling = self.bars.add_task("compiling", total=None, pace="")
         self.racing = self.bars.add_task("racing", total=None, visible=False, pace="the first games are being played")
         self.board: RenderableType = Text()
-        self.live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._screen)
+        self.drawn = -BOARD_SECONDS
+        super().__init__(console=console, refresh_per_second=8, transient=True)
 
-    def _screen(self) -> RenderableType:
+    def get_renderable(self) -> RenderableType:
         return Group(self.bars, self.board)
-
-    def __enter__(self) -> None:
-        self.live.__enter__()
-
-    def __exit__(self, *problem: object) -> None:
-        self.live.__exit__(None, None, None)
 
     def compiled(self, done: int, total: int) -> None:
         self.bars.update(self.compiling, completed=done, total=total)
         self.bars.update(self.racing, visible=done == total)
         if done == 0:
-            self.live.refresh()
+            self.refresh()
 
     def raced(self, now: Now) -> None:
         self.bars.update(self.compiling, visible=False)

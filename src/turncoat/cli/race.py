@@ -1,4 +1,4 @@
-"""`turncoat race`: progress while it runs; then a leaderboard, and a report."""
+"""`turncoat race`: progress, then a leaderboard and a report. `turncoat report`: the last two of a saved race."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 from rich.console import Console
 
-from turncoat.cli.console import screen
+from turncoat.cli.console import counted, screen
 from turncoat.cli.leaderboard import SEERS, boards
-from turncoat.cli.numbers import counted
 from turncoat.cli.progress import watched_race
 from turncoat.environments import suite
-from turncoat.racing import ENTRIES, FEW, Result, entry, in_leagues
+from turncoat.errors import RaceError
+from turncoat.learners.entries import ENTRIES, FEW, by_feedback_group, entry
+from turncoat.optional_imports import require
+from turncoat.racing import Result
 
 REGRET = (
     "regret: expected loss above the planted path's (in a table or against an adversary: loss above the best path's), "
@@ -62,7 +64,7 @@ def write_report(console: Console, result: Result, folder: Path) -> Path:
 
 
 def show_result(console: Console, result: Result, *, everyone: bool = False) -> None:
-    """Print the leaderboard, of everyone or of the best, and what its numbers mean."""
+    """Print the leaderboard, of all learners or of the best, and what its numbers mean."""
     names = result.names
     who, seeds = counted(len(names.learners), "learner"), counted(names.seeds, "seed")
     shorter = ", ".join(f"{horizon:,}" for horizon in names.horizons[:-1])
@@ -74,15 +76,15 @@ def show_result(console: Console, result: Result, *, everyone: bool = False) -> 
         console.print(table)
         console.print()
     if board.n_left_out:
-        console.print(f"… and {board.n_left_out} more: --all prints everyone, as does the report", style="bold")
-    if len(in_leagues(names.learners, names.settings)) > 1:
+        console.print(f"… and {board.n_left_out} more: --all prints all, as does the report", style="bold")
+    if len(by_feedback_group(names.learners, names.settings)) > 1:
         console.print(SEERS)
     console.print(RANK)
     console.print(REGRET)
 
 
 def summary(result: Result, folder: Path, page: Path | None) -> dict[str, Any]:
-    """The same for programmes."""
+    """The result as one JSON object."""
     names = result.names
     return {
         "learners": names.learners,
@@ -99,7 +101,24 @@ def summary(result: Result, folder: Path, page: Path | None) -> dict[str, Any]:
 
 def peak_memory() -> float:
     """The most memory this process has held at a time, in MB."""
-    import resource
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return float(require("psutil", "the peak memory").Process().memory_info().peak_wset / 1e6)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return kilobytes / (1e6 if sys.platform == "darwin" else 1e3)
+
+def run_report(folder: Path, to: Path, *, everyone: bool) -> None:
+    """Print and draw what is there."""
+    console = screen()
+    result = Result.load(folder)
+    n, n_missing = len(list(result.names.cells())), len(result.missing)
+    if not result.leaderboard().height:
+        raise RaceError(f"the race in {str(folder)!r} has no finished game; race again with the same folder to go on")
+    page = write_report(console, result, to)
+    show_result(console, result, everyone=everyone)
+    if n_missing:
+        console.print(
+            f"{n_missing:,} of {n:,} games are missing: race again with the same folder to go on", style="yellow"
+        )
+    console.print(f"report: {page}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`turncoat regret`: how much better the best paths did than recorded choices, exactly, in the table's units."""
+"""`turncoat regret`: the exact regret of recorded choices against the best paths, in the table's units."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from rich.table import Table
 
-from turncoat.cli.regret_board import print_regret
+from turncoat.cli.console import counted, plain_table, right, screen, text, writer
 from turncoat.cli.table_input import Values, read_values
 from turncoat.errors import TableError
 from turncoat.regret import best_switching_losses, best_switching_path, switching_regret
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Choices(NamedTuple):
-    """The arms that were chosen, one a round."""
+    """The arms that were chosen, one per round."""
 
     column: str
     arms: Ints
@@ -45,7 +46,7 @@ class Segment(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All there is to tell."""
+    """All that is printed."""
 
     values: Values
     choices: Choices | None
@@ -141,3 +142,52 @@ def as_object(found: Found) -> dict[str, Any]:
         if found.path is None
         else {"switches": found.n_switches, "segments": [segment._asdict() for segment in found.path]},
     }
+
+
+def print_regret(found: Found) -> None:
+    """Print what was chosen, how the best paths did, and one of those paths if it is wanted."""
+    console = screen()
+    values, choices = found.values, found.choices
+    total = writer([*found.best, found.total or 0.0])
+    console.print(values.describe())
+    if choices is not None and found.total is not None:
+        switches = counted(choices.n_switches, "switch", "switches")
+        read = "names of columns" if choices.read_as == "names" else "indices, 0 being the first arm"
+        said = f"{switches}, total {values.kind} {total(found.total)}"
+        console.print(f"choices: column {choices.column}, read as {read}; {said}")
+        if choices.doubtful:
+            console.print("note: they could also be indices, of other arms; names come first", style="yellow")
+    console.print()
+    console.print(_frontier(found))
+    console.print()
+    best, beyond = ("largest", "below") if values.rewards else ("least", "above")
+    console.print(f"best path: the {best} total of any sequence of arms with at most S switches, in the table's units")
+    if choices is not None:
+        console.print(f"regret: the total of the choices {beyond} that; less is better")
+    if found.path is not None:
+        console.print()
+        console.print(f"The best path with at most {counted(found.n_switches or 0, 'switch', 'switches')}")
+        console.print()
+        console.print(_segments(found.path, values.kind))
+        console.print()
+        console.print(f"rows are counted from 1{', below the header' if values.file.header else ''}")
+
+
+def _frontier(found: Found) -> Table:
+    """One row for each number of switches."""
+    total, regret = writer(found.best), writer(found.regret or [])
+    table = plain_table(*right("S", "best path", *(["regret"] if found.regret else [])))
+    for S, best in enumerate(found.best):
+        table.add_row(f"{S:,}", total(best), *([regret(found.regret[S])] if found.regret else []))
+    return table
+
+
+def _segments(path: list[Segment], kind: str) -> Table:
+    """One row per segment."""
+    total, regret = writer(segment.total for segment in path), writer(segment.regret or 0.0 for segment in path)
+    sums = [kind] if path[0].regret is None else [kind, "regret here"]
+    table = plain_table(*right("from row", "to row"), text("arm"), *right(*sums))
+    for first, last, arm, sum_here, regret_here in path:
+        row = f"{first:,}", f"{last:,}", arm, total(sum_here)
+        table.add_row(*row, *([] if regret_here is None else [regret(regret_here)]))
+    return table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turncoat.optional_imports import needed
+from turncoat.optional_imports import require
 from turncoat.service.clock import as_datetime
 from turncoat.service.store import Store, open_store
 
@@ -25,7 +25,7 @@ ROWS = 50_000  # of a Parquet file, gathered at a time
 
 def run_serve(*, demo: bool, **words: Any) -> None:
     """Serve until told to end."""
-    needed("uvicorn", "turncoat serve", "serve")
+    require("uvicorn", "turncoat serve", "serve")
     from turncoat.service.http.server import free_port, run
     from turncoat.service.http.settings import Settings
 
@@ -134,7 +134,7 @@ def _write_parquet(lines: Iterator[Any], output: Path) -> int:
     """Probabilities and context as JSON text: every experiment has other arms."""
     import msgspec
 
-    polars = needed("polars", "a Parquet file")
+    polars = require("polars", "a Parquet file")
     frames, rows, n = [], [], 0
     for line in lines:
         row = {name: getattr(line, name) for name in line.__struct_fields__}

@@ -1,4 +1,4 @@
-"""`turncoat replay` and `turncoat regret` as they are typed: commands about a table in a file. Light to import."""
+"""The commands `replay` and `regret`, which read a table from a file, and their options. Light to import."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import click
 
 from turncoat.cli import options
-from turncoat.cli.numbers import whole_number
+from turncoat.cli.options import whole_number
 
 
 class TableOptions(NamedTuple):
-    """Which numbers of a file are meant, and what they are."""
+    """Which columns and rows of a file to read, and what its numbers are."""
 
     path: Path
     rewards: bool
@@ -28,7 +28,7 @@ class TableOptions(NamedTuple):
 
 
 def _names(context: click.Context, option: click.Parameter, typed: tuple[str, ...]) -> list[str] | None:
-    """Names between commas, or one option a name; a name with a comma in it stands in double quotes."""
+    """Comma-separated names, over one or more options; a name that contains a comma is in double quotes."""
     found = []
     for words in typed:
         names = [name.strip() for name in next(csv.reader([words], skipinitialspace=True), [])]
@@ -49,7 +49,7 @@ def _scale(context: click.Context, option: click.Parameter, typed: tuple[float, 
 
 _TABLE_OPTIONS = [
     click.argument("path", metavar="FILE", type=click.Path(path_type=Path)),
-    click.option("--rewards", is_flag=True, help="The columns hold rewards, more is better. Otherwise losses."),
+    click.option("--rewards", is_flag=True, help="The columns hold rewards (higher is better), not losses."),
     click.option(
         "--range",
         "scale",
@@ -57,25 +57,25 @@ _TABLE_OPTIONS = [
         nargs=2,
         metavar="LO HI",
         callback=_scale,
-        help="The least and the largest value there can be; values outside are refused.",
+        help="Smallest and largest possible value; values outside are refused.",
     ),
     click.option(
-        "--columns", multiple=True, metavar="A,B,…", callback=_names, help="The arms: these columns, not all."
+        "--columns", multiple=True, metavar="A,B,…", callback=_names, help="Columns that are arms; by default all."
     ),
     click.option(
-        "--drop", multiple=True, metavar="A,B,…", callback=_names, help="All columns but these: times, ids, …"
+        "--drop", multiple=True, metavar="A,B,…", callback=_names, help="Columns that are not arms: times, ids, …"
     ),
-    click.option("--no-header", "header", flag_value=False, default=True, help="A CSV file of numbers alone."),
+    click.option("--no-header", "header", flag_value=False, default=True, help="The CSV file has no header line."),
     click.option(
-        "--horizon", callback=whole_number, metavar="ROUNDS", show_default="all", help="Only the first so many rows."
+        "--horizon", callback=whole_number, metavar="ROUNDS", show_default="all", help="Use only the first ROUNDS rows."
     ),
 ]
 
-_max_switches = options.number("--max-switches", "Compare with paths of up to so many switches.", default=8)
+_max_switches = options.number("--max-switches", "Compare with paths of at most N switches.", default=8)
 
 
 def takes_table(command: Callable[..., None]) -> Callable[..., None]:
-    """The file and the options about it, handed to a command as one."""
+    """Give a command the FILE argument and its options, as one TableOptions."""
 
     @functools.wraps(command)
     def with_table(**words: Any) -> None:
@@ -93,20 +93,20 @@ def takes_table(command: Callable[..., None]) -> Callable[..., None]:
 @options.seeds
 @options.seed
 @_max_switches
-@click.option("--folder", type=click.Path(path_type=Path), help="Save every game here, and go on from what is there.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Save games here; resume from those saved.")
 @options.engine
 @options.workers
 @options.as_json
 def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **racing: Any) -> None:
     """Run learners over your own losses or rewards.
 
-    FILE is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale. In each round a
-    learner picks a column and sees that one number; those whose name says "sees all" see the whole row. The
+    FILE is a table in a CSV or Parquet file: one column per arm, one row per round, numbers on any scale. In each round
+    a learner picks a column and sees that number alone; those whose name says "sees all" see the whole row. The
     leaderboard is in the table's own units: the total of each learner, and its regret, which is how much better the
     best path with S switches did in hindsight (S = 0 is the best single arm).
 
-    Learners need a scale. Without --range it is the least and the largest value of the table: a small cheat, as nobody
-    knows them online.
+    Learners need the range of the values. Without --range it is taken from the table: a small cheat, as an online
+    learner could not know it.
 
     \b
     Examples:
@@ -128,13 +128,13 @@ def replay(table: TableOptions, learners: tuple[str, ...], as_json: bool, **raci
 def regret(table: TableOptions, choice: str | None, max_switches: int, n_switches: int | None, as_json: bool) -> None:
     """Measure the exact S-switch regret of choices you recorded.
 
-    FILE is a table in a CSV or Parquet file: one column an arm, one row a round, numbers on any scale, and one more
-    column, COLUMN, with the arms that were chosen: names of columns, or 0 for the first arm, 1 for the second, … The
-    regret against S is how much better the best path that switches at most S times did in hindsight: exact, for every
-    S up to --max-switches.
+    FILE is a table in a CSV or Parquet file: one column per arm, one row per round, numbers on any scale, and one
+    more column, COLUMN, with the chosen arms: names of columns, or 0 for the first arm, 1 for the second, … The regret
+    against S is how much better the best path with at most S switches did in hindsight. It is exact, for every S up to
+    --max-switches.
 
-    Every arm's number is needed in every round, that of the arms not chosen too. Without --choice only the best paths
-    are shown.
+    Every arm's number is needed in every row, not only the chosen arm's. Without --choice, only the best paths are
+    shown.
 
     \b
     Examples:

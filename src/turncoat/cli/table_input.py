@@ -1,4 +1,4 @@
-"""The table that `replay` and `regret` are about: read from its file, arms chosen, every value checked."""
+"""The table that `replay` and `regret` work on: read from its file, its arms selected, every value checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from turncoat.cli.numbers import counted
+from turncoat.cli.console import counted
 from turncoat.environments.table import check_values
 from turncoat.environments.table_files import TableFile, open_table
 from turncoat.errors import OptionError, TableError
@@ -20,7 +20,7 @@ SOME_ARMS = 8  # so many are listed
 
 
 class Values(NamedTuple):
-    """What the file holds: one column an arm, one row a round, in its own units."""
+    """The values of the file: one column per arm, one row per round, in the file's units."""
 
     file: TableFile
     arms: list[str]
@@ -29,7 +29,7 @@ class Values(NamedTuple):
 
     @property
     def losses(self) -> Matrix:
-        """The same with lower values for better ones: what was there, or what was there with another sign."""
+        """The table as losses: rewards with their sign changed."""
         return -self.table if self.rewards else self.table
 
     @property
@@ -38,7 +38,7 @@ class Values(NamedTuple):
         return "reward" if self.rewards else "loss"
 
     def total(self, loss: float) -> float:
-        """The total, in the table's units, of what lost so much in `losses`."""
+        """A total of `losses`, in the table's units."""
         return 0.0 - float(loss) if self.rewards else float(loss)
 
     def describe(self) -> str:

@@ -9,27 +9,20 @@ the paper are for oblivious adversaries; this one shows what learners do beyond 
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._compile.dispatch import register_environment
+from turncoat._compile.games import register_environment
 from turncoat._compile.jit import jit_game, jit_rule
-from turncoat.environments.environment import MOST_CELLS, Environment
-from turncoat.environments.inputs import (
-    MOST_ROUNDS,
-    Noise,
-    parse_noise,
-    parse_number,
-    parse_played,
-    parse_whole,
-    seed_text,
-)
-from turncoat.environments.noise import scattered
-from turncoat.errors import OptionError
-from turncoat.random import seed_words, uniform_at
+from turncoat.environments.environment import empty_table
+from turncoat.environments.segments import Noisy, scattered
+from turncoat.random import uniform_at
 from turncoat.types import Ints, Matrix, Seed
+from turncoat.validation.games import Noise, parse_played
+from turncoat.validation.numbers import parse_number
 
 
 class AdaptiveGame(NamedTuple):
@@ -68,15 +61,16 @@ register_environment(AdaptiveGame, loss_of=loss_of, mean_of=mean_of, see=see)
 
 
 @jit_game
-def write_met(game: AdaptiveGame, arms: Ints, out: Matrix) -> None:
-    """The losses of all arms in every round, while these arms are played."""
+def write_met(fields: Any, arms: Ints, out: Matrix) -> None:
+    """The losses of all arms in every round, while these arms are played. `fields`: an AdaptiveGame as a tuple."""
+    game = AdaptiveGame(*fields)
     for t in range(out.shape[0]):
         for arm in range(out.shape[1]):
             out[t, arm] = loss_of(game, t, arm)
         see(game, t, arms[t])
 
 
-class Adaptive(Environment):
+class Adaptive(Noisy):
     """The arm played most often costs `high` in mean, all others `low`."""
 
     name = "adaptive"
@@ -94,11 +88,8 @@ class Adaptive(Environment):
         noise: Noise = "bernoulli",
         seed: Seed = 0,
     ) -> None:
-        self.n_arms = parse_whole("n_arms", n_arms, 1, MOST_CELLS)
-        self.horizon = parse_whole("horizon", horizon, 1, MOST_ROUNDS)
+        super().__init__(n_arms, horizon, noise, seed)
         self.low, self.high = parse_number("low", low, 0.0, 1.0), parse_number("high", high, 0.0, 1.0)
-        self.noise = parse_noise(noise)
-        self._words = seed_words(seed)
         self._start()
 
     def _start(self) -> None:
@@ -114,23 +105,13 @@ class Adaptive(Environment):
 
     def fresh(self) -> Self:
         """An equal adversary that has seen nothing yet."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._start()
         return other
 
     def losses_against(self, played: ArrayLike) -> Matrix:
         """The losses of all arms that a sequence of played arms meets, from the first round on, as a table."""
         arms = parse_played("played", played, self.n_arms, self.horizon)
-        if arms.size * self.n_arms > MOST_CELLS:
-            raise OptionError(
-                f"a table of {arms.size} rounds and {self.n_arms} arms is too large; accepted are at most {MOST_CELLS} "
-                "losses"
-            )
-        table = np.empty((arms.size, self.n_arms))
-        write_met(self.fresh().game, arms, table)
+        table = empty_table(arms.size, self.n_arms, "arms", "losses")
+        write_met(tuple(self.fresh().game), arms, table)
         return table
-
-    def fields(self) -> dict[str, Any]:
-        """Plain JSON values that tell this environment from every other one."""
-        return {**super().fields(), "seed": seed_text(self._words)}

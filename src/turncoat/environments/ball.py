@@ -1,12 +1,12 @@
-"""BallSwitching: loss vectors in a ball, piecewise constant plus noise. For learners that play points, not arms.
+"""BallSwitching: linear losses on the unit ball, whose vectors are piecewise constant plus noise.
 
     l(t) = m(i) + noise, in segment i;  the loss of a point x is <x, l(t)>, in [-1, 1]
 
 The means m(i) have norm `size` and directions drawn at random; the S switches fall at random rounds. The noise has
 independent coordinates, uniform within `noise`/√d, hashed from (seed, round, coordinate): so |l| ≤ size + noise ≤ 1.
 
-The best point of a segment in mean is -m/|m|, and the planted path plays it. With the exact comparator of the losses
-themselves (`regret.best_point_losses`) that makes both kinds of regret.
+The best point of segment i in expectation is -m(i)/|m(i)|, and the planted path plays it: pseudo-regret is measured
+against that path, and regret against the exact comparator of the losses (`regret.best_point_losses`).
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from turncoat._compile.jit import jit_game, jit_rule
-from turncoat.environments.environment import MOST_CELLS
-from turncoat.environments.inputs import MOST_ROUNDS, parse_number, parse_whole, seed_text
-from turncoat.environments.layout import random_edges
+from turncoat.environments.environment import empty_table
 from turncoat.environments.linear import MOST_DIMENSIONS, unit_rows
-from turncoat.environments.segments import segment_of
+from turncoat.environments.segments import random_edges, segment_of
 from turncoat.errors import OptionError
-from turncoat.random import seed_words, uniform_at
+from turncoat.random import seed_text, seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed, Vector
+from turncoat.validation.numbers import MOST_ROUNDS, parse_number, parse_whole
 
 
 class BallGame(NamedTuple):
     """Segment i runs from round `edges[i]` on and has the mean `means[i]`."""
 
     seed: np.uint64
-    spread: float  # of a coordinate
+    spread: float  # half width of a coordinate's noise
     edges: Ints  # (n + 1,)
     means: Matrix  # (n, d)
 
@@ -45,8 +44,9 @@ def write_vector(game: BallGame, t: int, out: Vector) -> None:
 
 
 @jit_game
-def write_vectors(game: BallGame, start: int, out: Matrix) -> None:
-    """The loss vectors of the rounds from `start` on, a row of `out` each."""
+def write_vectors(fields: Any, start: int, out: Matrix) -> None:
+    """The loss vectors of the rounds from `start` on, a row of `out` each. `fields`: a BallGame as a plain tuple."""
+    game = BallGame(*fields)
     for i in range(out.shape[0]):
         write_vector(game, start + i, out[i])
 
@@ -79,20 +79,15 @@ class BallSwitching:
         self.game = BallGame(self._words[0], self.noise / math.sqrt(self.dimension), edges, means)
 
     def fields(self) -> dict[str, Any]:
-        """Plain JSON values that tell this game from every other one."""
+        """Plain JSON values that identify this game."""
         words = ("dimension", "horizon", "n_switches", "size", "noise")
         own = {word: getattr(self, word) for word in words}
         return {"environment": self.name, **own, "seed": seed_text(self._words)}
 
     def losses(self) -> Matrix:
         """The loss vectors of the whole game, (rounds, dimension)."""
-        if self.horizon * self.dimension > MOST_CELLS:
-            raise OptionError(
-                f"a table of {self.horizon} rounds and {self.dimension} dimensions is too large; accepted are at most "
-                f"{MOST_CELLS} numbers"
-            )
-        table = np.empty((self.horizon, self.dimension))
-        write_vectors(self.game, 0, table)
+        table = empty_table(self.horizon, self.dimension, "dimensions", "numbers")
+        write_vectors(tuple(self.game), 0, table)
         return table
 
     def means(self) -> Matrix:

@@ -1,4 +1,4 @@
-"""What every environment is: a game that compiled code can play, and a few ways to look at it.
+"""Environment, the base class of environments: a game that compiled code can play, and ways to read its losses.
 
 `game` is a NamedTuple. The kernels registered for its type (`register_environment`) say what an arm costs in a round:
 `loss_of`, `mean_of`, `planted_of`, `see`. Everything here is written once on top of them.
@@ -10,16 +10,18 @@ keeps what it saw in arrays of its game; `fresh` gives an equal one that has see
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._compile.dispatch import loss_of, mean_of, planted_of
-from turncoat._compile.jit import borrow, jit_game
-from turncoat.environments.inputs import parse_played, parse_whole
+from turncoat._compile.games import loss_of, mean_of, open_game, pack, planted_of
+from turncoat._compile.jit import jit_game
 from turncoat.errors import OptionError
 from turncoat.types import Ints, Matrix, Vector
+from turncoat.validation.games import parse_played
+from turncoat.validation.numbers import parse_whole
 
 MOST_CELLS = 10**8  # 0.8 GB: beyond that, go block by block
 
@@ -27,7 +29,7 @@ MOST_CELLS = 10**8  # 0.8 GB: beyond that, go block by block
 @jit_game
 def write_losses(game: Any, start: int, out: Matrix) -> None:
     """The losses of all arms in the rounds from `start` on, a row of `out` each."""
-    game = borrow(game)
+    game = open_game(game)
     for i in range(out.shape[0]):
         for arm in range(out.shape[1]):
             out[i, arm] = loss_of(game, start + i, arm)
@@ -36,7 +38,7 @@ def write_losses(game: Any, start: int, out: Matrix) -> None:
 @jit_game
 def write_means(game: Any, start: int, out: Matrix) -> None:
     """The mean losses of all arms in the rounds from `start` on, a row of `out` each."""
-    game = borrow(game)
+    game = open_game(game)
     for i in range(out.shape[0]):
         for arm in range(out.shape[1]):
             out[i, arm] = mean_of(game, start + i, arm)
@@ -45,24 +47,32 @@ def write_means(game: Any, start: int, out: Matrix) -> None:
 @jit_game
 def write_path(game: Any, start: int, out: Ints) -> None:
     """The planted arms of the rounds from `start` on."""
-    game = borrow(game)
+    game = open_game(game)
     for i in range(out.size):
         out[i] = planted_of(game, start + i)
 
 
 @jit_game
 def write_path_means(game: Any, arms: Ints, out: Vector) -> None:
-    """The mean losses of these arms, one a round from the first on."""
-    game = borrow(game)
+    """The mean losses of these arms, one per round from round 0."""
+    game = open_game(game)
     for t in range(out.size):
         out[t] = mean_of(game, t, arms[t])
+
+
+def empty_table(n_rounds: int, width: int, columns: str, cells: str) -> Matrix:
+    """Room for a table of so many rounds and columns, unless it is too large."""
+    if n_rounds * width > MOST_CELLS:
+        text = f"a table of {n_rounds} rounds and {width} {columns} is too large"
+        raise OptionError(f"{text}; accepted are at most {MOST_CELLS} {cells}")
+    return np.empty((n_rounds, width))
 
 
 class Environment:
     """A game of `horizon` rounds over `n_arms` arms, whose planted path switches `n_switches` times (None: no path)."""
 
     name: ClassVar[str]
-    words: ClassVar[tuple[str, ...]] = ()  # the constructor's own words, kept as attributes of the same name
+    words: ClassVar[tuple[str, ...]] = ()  # its own keyword arguments, kept as attributes of the same name
     oblivious: ClassVar[bool] = True
 
     n_arms: int
@@ -72,7 +82,7 @@ class Environment:
     features: Matrix | None = None  # (n_arms, d): what linear learners see of the arms, where there is something
 
     def fields(self) -> dict[str, Any]:
-        """Plain JSON values that tell this environment from every other one."""
+        """Plain JSON values that identify this environment."""
         own = {word: getattr(self, word) for word in self.words}
         return {"environment": self.name, "n_arms": self.n_arms, "horizon": self.horizon, **own}
 
@@ -86,9 +96,7 @@ class Environment:
 
     def losses_block(self, start: int, stop: int) -> Matrix:
         """The losses of rounds start … stop - 1 as a table."""
-        table = self._room(start, stop)
-        write_losses(self.game, start, table)
-        return table
+        return self._table(write_losses, start, stop)
 
     def means(self) -> Matrix:
         """The mean losses of the whole game as a (rounds, arms) table; long games are for `means_block`."""
@@ -96,9 +104,7 @@ class Environment:
 
     def means_block(self, start: int, stop: int) -> Matrix:
         """The mean losses of rounds start … stop - 1 as a table."""
-        table = self._room(start, stop)
-        write_means(self.game, start, table)
-        return table
+        return self._table(write_means, start, stop)
 
     def planted_path(self) -> Ints:
         """The best arm of every round, in mean."""
@@ -107,28 +113,31 @@ class Environment:
         if self.horizon > MOST_CELLS:
             raise OptionError(f"the planted path has {self.horizon} rounds; accepted are at most {MOST_CELLS}")
         path = np.empty(self.horizon, dtype=np.int64)
-        write_path(self.game, 0, path)
+        self._run(write_path, 0, path)
         return path
 
     def mean_losses(self, arms: ArrayLike) -> Vector:
-        """The mean losses of playing these arms, one a round from the first on."""
+        """The mean losses of playing these arms, one per round from round 0."""
         self._oblivious_only()
         played = parse_played("arms", arms, self.n_arms, self.horizon)
         means = np.empty(played.size)
-        write_path_means(self.game, played, means)
+        self._run(write_path_means, played, means)
         return means
 
-    def _room(self, start: int, stop: int) -> Matrix:
-        """An empty table for these rounds."""
+    def _run(self, kernel: Callable[..., None], *arguments: Any) -> None:
+        """Call a compiled loop on the game, which is kept while the loop reads its arrays."""
+        game = self.game
+        kernel(pack(game), *arguments)
+
+    def _table(self, write: Callable[..., None], start: int, stop: int) -> Matrix:
+        """What a compiled loop writes of these rounds."""
         self._oblivious_only()
         stop = parse_whole("stop", stop, 0, self.horizon)
         n_rounds = stop - parse_whole("start", start, 0, stop)
-        if n_rounds * self.n_arms > MOST_CELLS:
-            raise OptionError(
-                f"a table of {n_rounds} rounds and {self.n_arms} arms is too large; accepted are at most {MOST_CELLS} "
-                "losses at once: take a block of rounds after the other, with losses_block and means_block"
-            )
-        return np.empty((n_rounds, self.n_arms))
+        advice = " at once: take a block of rounds after the other, with losses_block and means_block"
+        table = empty_table(n_rounds, self.n_arms, "arms", f"losses{advice}")
+        self._run(write, start, table)
+        return table
 
     def _oblivious_only(self) -> None:
         if not self.oblivious:

@@ -9,7 +9,7 @@ direction v, which moves:
 So |x| = 1, |theta| ≤ 1, and every mean lies in [0, 1]: the best arm is the one that points most nearly where v does.
 
 * `LinearSwitching`: v points at one arm, then, from a random round on, at another; S times.
-* `LinearDrift`: v goes round in a plane drawn at random, on 64 straight lines a turn (so |v| falls to 0.9988 between).
+* `LinearDrift`: v goes round in a plane drawn at random, on 64 straight lines per turn (|v| falls to 0.9988 between).
 
 The means are those of a game of segments (segments.py), so learners that do not see features play these games too.
 """
@@ -21,10 +21,10 @@ import math
 import numpy as np
 
 from turncoat.environments.drift import LINES_PER_PERIOD
-from turncoat.environments.inputs import MOST_ROUNDS, Noise, parse_number, parse_switches, parse_whole
-from turncoat.environments.layout import even_edges, random_edges, wandering
-from turncoat.environments.segments import Segments
+from turncoat.environments.segments import Segments, even_edges, random_edges, wandering
 from turncoat.types import Matrix, Seed
+from turncoat.validation.games import Noise
+from turncoat.validation.numbers import MOST_ROUNDS, parse_number, parse_whole
 
 MOST_DIMENSIONS = 256
 
@@ -69,8 +69,7 @@ class LinearSwitching(Linear):
         seed: Seed = 0,
     ) -> None:
         super().__init__(n_arms, horizon, noise, seed)
-        S = parse_switches(n_switches, self.n_arms, self.horizon)
-        self._room_for(S + 1)
+        S = self._parse_switches(n_switches)
         directions = self._describe(dimension, amplitude)
         edges = random_edges(self._chance, self.horizon, S)
         best = wandering(self._chance, self.n_arms, S)

@@ -1,12 +1,12 @@
-"""Piecewise: one arm is best, then another. Means stand still between a few switches.
+"""Piecewise: piecewise constant means. One arm is best, until a switch makes another one best.
 
 The S switches fall at random rounds, and each moves the best arm to another one:
 
     mean(t, a) = (1 - gap)/2 for the best arm of t's segment, (1 + gap)/2 for all others
 
-or, resampled, all means change at every switch, with U(t's segment, a) uniform on [0, 1 - gap]:
+or, if `resampled`, all means change at every switch, with U(i, a) uniform on [0, 1 - gap] in segment i:
 
-    mean(t, a) = U for the arm of the least U, and U + gap for all others
+    mean(t, a) = U(i, a) for the best arm, which has the least U(i, ·), and U(i, a) + gap for all others
 
 `Piecewise.from_means` takes the switches and means themselves, such as those of a published game.
 """
@@ -19,16 +19,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat.environments.inputs import Noise, parse_number, parse_switches, parse_whole
-from turncoat.environments.layout import random_edges, two_levels, wandering
-from turncoat.environments.segments import Segments
+from turncoat.environments.segments import Segments, random_edges, two_levels, wandering
 from turncoat.errors import OptionError, TableError
-from turncoat.tables import as_table
 from turncoat.types import Ints, Matrix, Seed
+from turncoat.validation.games import Noise
+from turncoat.validation.numbers import parse_number, parse_whole
+from turncoat.validation.tables import as_table
 
 
 class Piecewise(Segments):
-    """A game whose best of `n_arms` arms changes `n_switches` times; `gap` is how far it is ahead, at least."""
+    """A game whose best arm changes `n_switches` times; its mean is lower than all others by at least `gap`."""
 
     name = "piecewise"
     words = ("n_switches", "gap", "resampled")
@@ -45,9 +45,8 @@ class Piecewise(Segments):
         seed: Seed = 0,
     ) -> None:
         super().__init__(n_arms, horizon, noise, seed)
-        S = parse_switches(n_switches, self.n_arms, self.horizon)
+        S = self._parse_switches(n_switches)
         self.gap, self.resampled = parse_number("gap", gap, 0.0, 1.0), bool(resampled)
-        self._room_for(S + 1)
         edges = random_edges(self._chance, self.horizon, S)
         best = wandering(self._chance, self.n_arms, S)
         means = self._resampled(best) if self.resampled else two_levels(self.n_arms, best, self.gap)
@@ -72,7 +71,7 @@ class Piecewise(Segments):
 
 
 class GivenPiecewise(Segments):
-    """A piecewise game whose `breaks` and `means` were given. Where several arms are best, the path stays."""
+    """A piecewise game whose `breaks` and `means` were given. If several arms are best, the path does not switch."""
 
     name = "piecewise"
     words = ("n_switches", "given")
@@ -102,7 +101,7 @@ def _check_means(means: Matrix) -> None:
 
 
 def _best_arms(means: Matrix) -> Ints:
-    """The best arm of every segment; where several are, the one that was the best before stays."""
+    """The best arm of every segment; of several, the best arm of the segment before, if it is one of them."""
     best: Ints = means.argmin(axis=1).astype(np.int64)
     for i in range(1, len(best)):
         if means[i, best[i - 1]] == means[i, best[i]]:

@@ -11,23 +11,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from turncoat.environments.adaptive import Adaptive
-from turncoat.environments.burst import Burst
-from turncoat.environments.corrupted import Corrupted
-from turncoat.environments.drift import Drift
+from turncoat.environments.drift import Drift, RandomWalk
 from turncoat.environments.environment import Environment
-from turncoat.environments.flip import Flip
-from turncoat.environments.inputs import MOST_ROUNDS, parse_whole
 from turncoat.environments.level_jumps import LevelJumps
 from turncoat.environments.linear import LinearDrift, LinearSwitching
-from turncoat.environments.lower_bound import LowerBound
+from turncoat.environments.one_gap import Burst, Corrupted, Flip, LowerBound, Stationary
 from turncoat.environments.piecewise import Piecewise
-from turncoat.environments.random_walk import RandomWalk
-from turncoat.environments.stationary import Stationary
 from turncoat.environments.traps import HiddenSteps, LateArm, SecondArm
 from turncoat.errors import unknown
 from turncoat.types import Seed
+from turncoat.validation.numbers import MOST_ROUNDS, parse_whole
 
 Make = Callable[[int, Seed], Environment]
+Switches = Callable[[int, int], int]  # S, from T and K
 
 
 class Scenario(NamedTuple):
@@ -48,11 +44,12 @@ def root(T: int, K: int) -> int:
     return math.isqrt(T)
 
 
-def switching(family: Callable[..., Environment], K: int, S: int | Callable[[int, int], int], **words: Any) -> Make:
-    """A family with K arms and S switches (or jumps, or steps), or as many as the horizon has room for."""
+def game(family: Callable[..., Environment], K: int, S: int | Switches | None = None, **words: Any) -> Make:
+    """A family with K arms and, if given, S switches (or jumps, or steps), or as many as the horizon has room for."""
 
     def make(T: int, seed: Seed) -> Environment:
-        return family(K, T, min(S(T, K) if callable(S) else S, T - 1), seed=seed, **words)
+        planted = () if S is None else (min(S(T, K) if callable(S) else S, T - 1),)
+        return family(K, T, *planted, seed=seed, **words)
 
     return make
 
@@ -64,81 +61,69 @@ def _levels_with_switches(T: int, seed: Seed) -> Environment:
 _TURNS = "is 0.2 worse and 0.2 better than the first, in turns of"
 
 _LIST: list[tuple[str, str, Make]] = [
-    ("stationary/0", "one of 10 arms is always best, by 0.3", lambda T, seed: Stationary(10, T, seed=seed)),
-    ("flip/3", "2 of 5 arms take turns in being best, by 0.3; 3 switches, evenly spaced", switching(Flip, 5, 3)),
-    ("flip/10", "as flip/3, with 10 switches", switching(Flip, 5, 10)),
-    ("flip/1000", "as flip/3, with 1000 switches", switching(Flip, 5, 1000)),
-    ("piecewise/3", "the best of 10 arms, by 0.3, changes at 3 random rounds", switching(Piecewise, 10, 3)),
-    ("piecewise/10", "as piecewise/3, with 10 switches", switching(Piecewise, 10, 10)),
-    ("piecewise/100", "as piecewise/3, with 100 switches", switching(Piecewise, 10, 100)),
+    ("stationary/0", "one of 10 arms is always best, by 0.3", game(Stationary, 10)),
+    ("flip/3", "2 of 5 arms take turns in being best, by 0.3; 3 switches, evenly spaced", game(Flip, 5, 3)),
+    ("flip/10", "as flip/3, with 10 switches", game(Flip, 5, 10)),
+    ("flip/1000", "as flip/3, with 1000 switches", game(Flip, 5, 1000)),
+    ("piecewise/3", "the best of 10 arms, by 0.3, changes at 3 random rounds", game(Piecewise, 10, 3)),
+    ("piecewise/10", "as piecewise/3, with 10 switches", game(Piecewise, 10, 10)),
+    ("piecewise/100", "as piecewise/3, with 100 switches", game(Piecewise, 10, 100)),
     (
         "piecewise/crossover",
         "as piecewise/3, with (T/K)^⅓ switches, where the paper's two bounds meet",
-        switching(Piecewise, 10, crossover),
+        game(Piecewise, 10, crossover),
     ),
-    ("piecewise/root", "as piecewise/3, with √T switches: S is large", switching(Piecewise, 10, root)),
-    ("close/10", "as piecewise/10, but the best arm is ahead by 0.1 only", switching(Piecewise, 10, 10, gap=0.1)),
+    ("piecewise/root", "as piecewise/3, with √T switches: S is large", game(Piecewise, 10, root)),
+    ("close/10", "as piecewise/10, but the best arm is ahead by 0.1 only", game(Piecewise, 10, 10, gap=0.1)),
     (
         "real/10",
         "as piecewise/10, but losses are real numbers, within 0.3 of their means",
-        switching(Piecewise, 10, 10, noise=0.3),
+        game(Piecewise, 10, 10, noise=0.3),
     ),
     (
         "resampled/20",
         "all 6 means are drawn anew at 20 random rounds; the best is ahead by 0.1 or more",
-        switching(Piecewise, 6, 20, gap=0.1, resampled=True),
+        game(Piecewise, 6, 20, gap=0.1, resampled=True),
     ),
-    ("levels/50", "all of 5 arms jump together 50 times; the best stays best, by 0.3", switching(LevelJumps, 5, 50)),
-    ("levels/500", "as levels/50, with 500 jumps", switching(LevelJumps, 5, 500)),
+    ("levels/50", "all of 5 arms jump together 50 times; the best stays best, by 0.3", game(LevelJumps, 5, 50)),
+    ("levels/500", "as levels/50, with 500 jumps", game(LevelJumps, 5, 500)),
     (
         "switching-levels/4",
         "all of 5 arms jump together 200 times, and 4 times another one becomes best, by 0.3",
         _levels_with_switches,
     ),
-    (
-        "drift/2",
-        "5 arms rise and fall as sinusoids, 2 periods in all",
-        lambda T, seed: Drift(5, T, n_periods=2, seed=seed),
-    ),
-    ("drift/20", "as drift/2, with 20 periods", lambda T, seed: Drift(5, T, n_periods=20, seed=seed)),
-    ("drift/200", "as drift/2, with 200 periods", lambda T, seed: Drift(5, T, n_periods=200, seed=seed)),
+    ("drift/2", "5 arms rise and fall as sinusoids, 2 periods in all", game(Drift, 5, n_periods=2)),
+    ("drift/20", "as drift/2, with 20 periods", game(Drift, 5, n_periods=20)),
+    ("drift/200", "as drift/2, with 200 periods", game(Drift, 5, n_periods=200)),
     (
         "walk/400",
         "5 arms, each on a random walk of 400 steps",
         lambda T, seed: RandomWalk(5, T, n_steps=min(400, T), seed=seed),
     ),
-    (
-        "burst/100",
-        "the best of 10 arms, by 0.3, changes 100 times within a fifth of the game",
-        switching(Burst, 10, 100),
-    ),
+    ("burst/100", "the best of 10 arms, by 0.3, changes 100 times within a fifth of the game", game(Burst, 10, 100)),
     (
         "trap/hidden",
         "no noise: halfway, one of 10 arms becomes better than the best, and nothing else changes",
-        switching(HiddenSteps, 10, 1),
+        game(HiddenSteps, 10, 1),
     ),
-    ("trap/staircase", "as trap/hidden, but 8 times, each time with another arm", switching(HiddenSteps, 10, 8)),
+    ("trap/staircase", "as trap/hidden, but 8 times, each time with another arm", game(HiddenSteps, 10, 8)),
     (
         "trap/alternations",
         "no noise: 2 of 10 arms cost nothing in turns, with 20 switches; everything else costs 1",
-        switching(Flip, 10, 20, gap=1.0, noise=0.0),
+        game(Flip, 10, 20, gap=1.0, noise=0.0),
     ),
-    (
-        "trap/late",
-        "no noise: the worst of 10 arms costs nothing in the last third of the game",
-        lambda T, seed: LateArm(10, T, seed=seed),
-    ),
-    ("trap/second-20", f"the second of 10 arms {_TURNS} T/20 rounds", switching(SecondArm, 10, 19)),
-    ("trap/second-100", f"the second of 10 arms {_TURNS} T/100 rounds", switching(SecondArm, 10, 99)),
+    ("trap/late", "no noise: the worst of 10 arms costs nothing in the last third of the game", game(LateArm, 10)),
+    ("trap/second-20", f"the second of 10 arms {_TURNS} T/20 rounds", game(SecondArm, 10, 19)),
+    ("trap/second-100", f"the second of 10 arms {_TURNS} T/100 rounds", game(SecondArm, 10, 99)),
     (
         "lower-bound/3",
         "4 segments of 10 arms with a gap of √(SK/T): as hard as 3 switches can be",
-        switching(LowerBound, 10, 3),
+        game(LowerBound, 10, 3),
     ),
     (
         "lower-bound/crossover",
         "as lower-bound/3, with (T/K)^⅓ switches, where the paper's two bounds meet",
-        switching(LowerBound, 10, crossover),
+        game(LowerBound, 10, crossover),
     ),
     (
         "corrupted/1",
@@ -153,18 +138,18 @@ _LIST: list[tuple[str, str, Make]] = [
     (
         "adaptive/5",
         "an adversary that watches: the most played of 5 arms costs 0.7 in mean, all others 0.3",
-        lambda T, seed: Adaptive(5, T, seed=seed),
+        game(Adaptive, 5),
     ),
-    ("adaptive/20", "as adaptive/5, with 20 arms", lambda T, seed: Adaptive(20, T, seed=seed)),
+    ("adaptive/20", "as adaptive/5, with 20 arms", game(Adaptive, 20)),
     (
         "linear/8",
         "50 arms are points in 8 dimensions; which direction is good changes at 8 random rounds",
-        switching(LinearSwitching, 50, 8),
+        game(LinearSwitching, 50, 8),
     ),
     (
         "linear-drift/2",
         "as linear/8, but the good direction turns slowly, 2 times round",
-        lambda T, seed: LinearDrift(50, T, n_periods=2, seed=seed),
+        game(LinearDrift, 50, n_periods=2),
     ),
 ]
 

@@ -1,10 +1,18 @@
-"""Segments: the one compiled game behind every family whose means are known in advance.
+"""Segments: the compiled game of every environment whose means are piecewise constant or piecewise linear.
 
-Time is cut at `edges` into segments. In segment i arm a has the mean loss `means[i, a]`; in a drifting game the means
-move in a straight line from row i at its first edge to row i + 1 at its last. A loss scatters around its mean by a
-number hashed from (seed, round, arm): no table, whatever the horizon. The planted path is kept as its own few segments.
+`edges` divide time into segments. In segment i arm a has the mean loss `means[i, a]`; in a drifting game the means are
+interpolated linearly from row i at its first edge to row i + 1 at its last. The noise of a loss is hashed from (seed,
+round, arm), so that no horizon needs a table. The planted path is stored as a few segments of its own.
 
-One type of game for many families, so that a learner is compiled once for all of them. Cost: a bisection and a hash.
+All these environments share one type of game, whose kernels are compiled once. Cost of a loss: a bisection and a hash.
+
+The noise has mean 0, and each loss is made from one uniform number.
+
+| `noise`       | loss                                               |                          |
+|---------------|----------------------------------------------------|--------------------------|
+| "bernoulli"   | 1 with probability mean, else 0                    |                          |
+| w in (0, 0.5] | uniform on mean ± min(w, mean, 1 - mean)           | in [0, 1], mean unmoved  |
+| 0             | the mean                                           | no randomness at all     |
 """
 
 from __future__ import annotations
@@ -13,14 +21,53 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_environment
+from turncoat._compile.games import register_environment
 from turncoat._compile.jit import jit, jit_rule
 from turncoat.environments.environment import MOST_CELLS, Environment
-from turncoat.environments.inputs import MOST_ROUNDS, Noise, parse_noise, parse_whole, seed_text
-from turncoat.environments.noise import scattered
 from turncoat.errors import OptionError
-from turncoat.random import seed_words, uniform_at
+from turncoat.random import seed_text, seed_words, uniform_at
 from turncoat.types import Ints, Matrix, Seed
+from turncoat.validation.games import Noise, parse_noise, parse_planted_switches
+from turncoat.validation.numbers import MOST_ROUNDS, parse_whole
+
+
+def even_edges(horizon: int, n_segments: int) -> Ints:
+    """Edges of segments of equal length, to within one round: floor(i T / n), in integer arithmetic."""
+    whole, rest = divmod(horizon, n_segments)
+    i = np.arange(n_segments + 1, dtype=np.int64)
+    return i * whole + i * rest // n_segments
+
+
+def random_rounds(chance: np.random.Generator, low: int, high: int, n: int) -> Ints:
+    """n different rounds from low … high - 1, in order."""
+    return np.sort(chance.choice(high - low, n, replace=False)).astype(np.int64) + low if n else np.empty(0, np.int64)
+
+
+def random_edges(chance: np.random.Generator, horizon: int, n_switches: int) -> Ints:
+    """Edges of segments that end at random rounds."""
+    return np.concatenate([[0], random_rounds(chance, 1, horizon, n_switches), [horizon]]).astype(np.int64)
+
+
+def wandering(chance: np.random.Generator, n_arms: int, n_switches: int) -> Ints:
+    """Best arms drawn at random, each different from the one before."""
+    steps = chance.integers(1, max(n_arms, 2), n_switches)
+    arms: Ints = (chance.integers(n_arms) + np.concatenate([[0], np.cumsum(steps)])).astype(np.int64) % n_arms
+    return arms
+
+
+def two_levels(n_arms: int, best: Ints, gap: float) -> Matrix:
+    """A row for each best arm: its mean is (1 - gap)/2, that of all others (1 + gap)/2."""
+    means = np.full((best.size, n_arms), 0.5 * (1.0 + gap))
+    means[np.arange(best.size), best] = 0.5 * (1.0 - gap)
+    return means
+
+
+@jit_rule
+def scattered(mean: float, u: float, bernoulli: bool, spread: float) -> float:
+    """The loss with this mean, from a uniform number u in [0, 1)."""
+    if bernoulli:
+        return 1.0 if u < mean else 0.0
+    return mean + (2.0 * u - 1.0) * min(spread, mean, 1.0 - mean)
 
 
 class SegmentsGame(NamedTuple):
@@ -32,7 +79,7 @@ class SegmentsGame(NamedTuple):
     drifting: bool
     edges: Ints  # (n + 1,)
     means: Matrix  # (n, K), or (n + 1, K) in a drifting game
-    drawn: Matrix  # the means that losses are drawn with: `means` itself, but where the game is corrupted
+    drawn: Matrix  # the means that losses are drawn with: `means`, except in a corrupted game
     path_edges: Ints  # (m + 1,)
     path_arms: Ints  # (m,) the best arm between two of them
 
@@ -94,12 +141,13 @@ def best_arm(game: SegmentsGame, i: int, t: int) -> int:
 
 
 @jit
-def trace_best(game: SegmentsGame, edges: Ints, arms: Ints) -> int:
-    """Find where a drifting game's best arm changes; write as many changes as there is room for, return how many.
+def trace_best(fields: Any, edges: Ints, arms: Ints) -> int:
+    """Find where the best arm of a drifting game changes; write as many changes as fit, and return their number.
 
-    In a segment the means are straight lines, and the least of straight lines is concave: an arm is the best in one
-    stretch of rounds, if at all. So its last round there is found by bisection.
+    Within a segment the means are linear, and the minimum of linear functions is concave: each arm is best in at most
+    one interval of rounds, whose end is found by bisection.
     """
+    game = SegmentsGame(*fields)
     n, current = 0, -1
     for i in range(game.edges.size - 1):
         t, last = game.edges[i], game.edges[i + 1] - 1
@@ -112,7 +160,7 @@ def trace_best(game: SegmentsGame, edges: Ints, arms: Ints) -> int:
             low, high = t, last
             if best_arm(game, i, last) == arm:
                 low = last
-            while high - low > 1:  # it is the best at low, and not any more at high
+            while high - low > 1:  # the arm is best at low and no longer at high
                 middle = (low + high) // 2
                 if best_arm(game, i, middle) == arm:
                     low = middle
@@ -122,21 +170,38 @@ def trace_best(game: SegmentsGame, edges: Ints, arms: Ints) -> int:
     return n
 
 
-class Segments(Environment):
-    """The parent of the families whose game is made of segments."""
-
-    n_switches: int
+class Noisy(Environment):
+    """Base class of the environments whose losses scatter around means."""
 
     def __init__(self, n_arms: int, horizon: int, noise: Noise, seed: Seed) -> None:
-        """Check what all families share. A subclass then calls `_plant` or `_drift`."""
+        """Check the common arguments."""
         self.n_arms = parse_whole("n_arms", n_arms, 1, MOST_CELLS)
         self.horizon = parse_whole("horizon", horizon, 1, MOST_ROUNDS)
         self.noise = parse_noise(noise)
         self._words = seed_words(seed)
+
+    def fields(self) -> dict[str, Any]:
+        """Plain JSON values that identify this environment."""
+        return {**super().fields(), "noise": self.noise, "seed": seed_text(self._words)}
+
+
+class Segments(Noisy):
+    """Base class of the environments whose game is a SegmentsGame. A subclass calls `_plant` or `_drift`."""
+
+    n_switches: int
+
+    def __init__(self, n_arms: int, horizon: int, noise: Noise, seed: Seed) -> None:
+        super().__init__(n_arms, horizon, noise, seed)
         self._chance = np.random.default_rng(self._words[1:])
 
+    def _parse_switches(self, n_switches: int) -> int:
+        """S, the number of switches of the best arm; S + 1 segments must fit in memory."""
+        S = parse_planted_switches(n_switches, self.n_arms, self.horizon)
+        self._room_for(S + 1)
+        return S
+
     def _room_for(self, n_segments: int) -> None:
-        """Refuse more segments than memory should hold; before they are made."""
+        """Refuse too many segments, before they are allocated."""
         if n_segments * self.n_arms > MOST_CELLS:
             raise OptionError(
                 f"{n_segments} segments of {self.n_arms} arms are too many; accepted are at most {MOST_CELLS} means"
@@ -152,9 +217,9 @@ class Segments(Environment):
         """Make the game from its edges and the means at each of them; find its best arms."""
         nothing = np.empty(0, dtype=np.int64)
         self._make(True, edges, means, means, nothing, nothing)
-        n = trace_best(self.game, nothing, nothing)
+        n = trace_best(tuple(self.game), nothing, nothing)
         starts, arms = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        trace_best(self.game, starts, arms)
+        trace_best(tuple(self.game), starts, arms)
         self._make(True, edges, means, means, starts, arms)
 
     def _make(
@@ -173,7 +238,3 @@ class Segments(Environment):
             path_arms=path_arms.astype(np.int64),
         )
         self.n_switches = path_arms.size - 1
-
-    def fields(self) -> dict[str, Any]:
-        """Plain JSON values that tell this environment from every other one."""
-        return {**super().fields(), "noise": self.noise, "seed": seed_text(self._words)}

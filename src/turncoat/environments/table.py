@@ -1,4 +1,4 @@
-"""Table: losses written down in advance, one row a round and one column an arm.
+"""Table: losses given in advance, one row per round and one column per arm.
 
 Losses in [0, 1] stay as they are. Others are put on that scale: with `loss_range` (lo, hi)
 
@@ -10,22 +10,21 @@ A table has no noise, so its losses are their own means, and no planted path.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._compile.dispatch import register_environment
+from turncoat._compile.games import register_environment
 from turncoat._compile.jit import jit_rule
 from turncoat.environments.environment import Environment
 from turncoat.environments.table_files import TableFile, open_csv, open_parquet
-from turncoat.errors import OptionError, TableError
-from turncoat.tables import as_table
+from turncoat.errors import TableError
 from turncoat.types import Label, Matrix
+from turncoat.validation.games import parse_range
+from turncoat.validation.tables import as_table
 
 _ROWS_AT_ONCE = 1 << 16
 
@@ -72,7 +71,7 @@ class Table(Environment):
         self.arms: list[Label] = list(range(self.n_arms)) if arms is None else list(arms)
         if len(self.arms) != self.n_arms:
             raise TableError(f"arms are {self.arms!r}; accepted is one name for each of the {self.n_arms} columns")
-        low, high = _parse_range(loss_range)
+        low, high = parse_range(loss_range)
         check_values(values, self.arms, (low, high), rewards=rewards)
         if rewards:
             values = (high - values) / (high - low)
@@ -90,7 +89,7 @@ class Table(Environment):
         loss_range: Sequence[float] = (0.0, 1.0),
         rewards: bool = False,
     ) -> Self:
-        """The table in a CSV file: a column an arm, named in the `header`, a line a round. `columns` picks some."""
+        """A table from a CSV file: one column per arm, named in the `header`, a row per round; `columns` picks some."""
         return cls._from_file(open_csv(path, header=header), columns, loss_range, rewards)
 
     @classmethod
@@ -102,7 +101,7 @@ class Table(Environment):
         loss_range: Sequence[float] = (0.0, 1.0),
         rewards: bool = False,
     ) -> Self:
-        """The table in a Parquet file: a column an arm, a row a round. `columns` picks some of them."""
+        """A table from a Parquet file: one column per arm, one row per round. `columns` picks some of them."""
         return cls._from_file(open_parquet(path), columns, loss_range, rewards)
 
     @classmethod
@@ -111,11 +110,11 @@ class Table(Environment):
     ) -> Self:
         arms = file.names if columns is None else list(columns)
         values = file.numbers(arms)
-        check_values(values, arms, _parse_range(loss_range), rewards=rewards, place=file.place)
+        check_values(values, arms, parse_range(loss_range), rewards=rewards, place=file.place)
         return cls(values, arms=arms, loss_range=loss_range, rewards=rewards)
 
     def fields(self) -> dict[str, Any]:
-        """Plain JSON values that tell this table from every other one: its shape, and a hash of its losses."""
+        """Plain JSON values that identify this table: its shape, and a hash of its losses."""
         digest = hashlib.sha256(self.game.losses.astype("<f8", copy=False)).hexdigest()
         return {**super().fields(), "sha256": digest}
 
@@ -144,18 +143,3 @@ def check_values(
                 f"the {kind} in {place(start + int(i))}, column {arms[arm]!r} is {float(rows[i, arm])!r}; "
                 f"accepted are {kinds} from {low:g} to {high:g}"
             )
-
-
-def _parse_range(loss_range: Any) -> tuple[float, float]:
-    """The smallest and the largest value a table may hold."""
-    try:
-        low, high = (
-            float(end) if isinstance(end, Real) and not isinstance(end, bool) else math.nan for end in loss_range
-        )
-    except (TypeError, ValueError, OverflowError):
-        low = high = math.nan
-    if not (low < high and math.isfinite(high - low)):
-        raise OptionError(
-            f"loss_range is {loss_range!r}; accepted is a pair (lowest, highest) of finite numbers, lowest < highest"
-        )
-    return low, high

@@ -1,7 +1,7 @@
-"""Tables of losses in CSV and Parquet files: one column an arm, one row a round, read through polars.
+"""Tables of losses in CSV and Parquet files: one column per arm, one row per round, read with polars.
 
-polars is imported when a file is read, not before. Whatever is not a finite number is refused, with its row and the
-name of its column. Rows are counted as people count them in a file: from 1, and below the header where there is one.
+polars is imported when a file is read. A value that is not a finite number is refused, with its row and the name of
+its column. Rows are numbered from 1, not counting a header.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from turncoat.errors import TableError
-from turncoat.optional_imports import needed
+from turncoat.optional_imports import require
 from turncoat.types import Matrix
 
 if TYPE_CHECKING:
     import polars as pl
 
-ACCEPTED = "accepted is a table of finite numbers, one column an arm and one row a round, at least one of each"
-CSV, PARQUET = (".csv",), (".parquet", ".pq")  # how the names of files end
-SOME_NAMES = 12  # so many are listed
+ACCEPTED = "accepted is a table of finite numbers, one column per arm and one row per round, at least one of each"
+CSV, PARQUET = (".csv",), (".parquet", ".pq")  # suffixes
+SOME_NAMES = 12  # columns listed in an error message
 
 
 class TableFile:
-    """A file that was read; its columns are taken for numbers, or for labels, when they are asked for."""
+    """A table read from a file; its columns are parsed as numbers or as labels on request."""
 
     def __init__(self, path: Path, frame: pl.DataFrame, header: bool) -> None:
         self.path, self.frame, self.header = path, frame, header
@@ -39,7 +39,7 @@ class TableFile:
         self.n_rows: int = frame.height
 
     def place(self, row: int) -> str:
-        """Where a row stands, in words; `row` is counted from 0."""
+        """The position of a row as text; `row` is counted from 0."""
         return _place(row, self.header)
 
     def first(self, n_rows: int) -> TableFile:
@@ -57,7 +57,7 @@ class TableFile:
                 raise TableError(f"the column {name!r} is given twice; accepted is each column once")
 
     def numbers(self, columns: Sequence[str]) -> Matrix:
-        """The columns as an array of finite numbers, one row a round."""
+        """The columns as an array of finite numbers, one row per round."""
         self.check_names(columns)
         if not columns or not self.n_rows:
             raise TableError(f"{self.path} has {self.n_rows} rows and {len(columns)} columns of losses; {ACCEPTED}")
@@ -81,12 +81,12 @@ class TableFile:
         return array
 
     def labels(self, column: str) -> pl.Series:
-        """A column as words, none of them missing: text without blanks around it, whole numbers without a point."""
+        """A column as text labels, none missing: stripped of blanks, whole numbers without a decimal point."""
         pl = _polars()
         self.check_names([column])
         values = self.frame[column]
         if values.dtype.is_nested():
-            self.refuse(values, 0, "accepted is a column of words or whole numbers")
+            self.refuse(values, 0, "accepted is a column of labels or whole numbers")
         if values.dtype.is_float() and ((values.abs() < 2.0**53) & (values == values.round())).all():  # nulls aside
             values = values.cast(pl.Int64)
         words = values.cast(pl.String, strict=False).str.strip_chars()
@@ -96,15 +96,15 @@ class TableFile:
         return words
 
     def refuse(self, values: pl.Series, row: int, accepted: str) -> NoReturn:
-        """Raise, naming what stands in a row of a column."""
-        value = values.slice(row, 1).to_list()[0]  # a list, where polars itself would show a column
+        """Raise a TableError that names the value in this row of a column."""
+        value = values.slice(row, 1).to_list()[0]  # of a nested column: a list, not a Series
         blank = value is None or (isinstance(value, str) and not value.strip())
         found = "missing" if blank else reprlib.repr(value)
         raise TableError(f"the value in {self.place(row)}, column {values.name!r} is {found}; {accepted}")
 
 
 def open_table(path: str | os.PathLike[str], *, header: bool = True) -> TableFile:
-    """A CSV or a Parquet file, whichever its name says it is."""
+    """A CSV or a Parquet file, by its suffix."""
     ending = Path(path).suffix.lower()
     if ending in PARQUET:
         return open_parquet(path)
@@ -139,13 +139,13 @@ def open_parquet(path: str | os.PathLike[str]) -> TableFile:
     file = _existing(path)
     try:
         frame = pl.read_parquet(file, glob=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:  # damage may make it panic
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:  # if damaged, it may panic
         raise TableError(_unreadable(file, "Parquet", problem)) from None
     return TableFile(file, frame, header=False)
 
 
 def _polars() -> Any:
-    return needed("polars", "reading table files")
+    return require("polars", "reading table files")
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:
@@ -160,12 +160,12 @@ def _place(row: int, header: bool) -> str:
 
 
 def _unreadable(file: Path, kind: str, problem: BaseException) -> str:
-    """One line, whatever polars has to say."""
+    """polars' error message, shortened to one line."""
     return f"{file} cannot be read as {kind}: {textwrap.shorten(str(problem), 200, placeholder=' …')}; {ACCEPTED}"
 
 
 def _check_header(file: Path, names: list[str]) -> None:
-    """Refuse columns without a name or with one name for two, and a first line of numbers where names should be."""
+    """Refuse unnamed columns, duplicate names, and a first line of numbers instead of names."""
     for i, name in enumerate(names, 1):
         if not name:
             raise TableError(f"column {i} of {file} has no name; accepted are columns with different names")
@@ -188,7 +188,7 @@ def _is_number(name: str) -> bool:
 
 
 def _ragged(file: Path, header: bool) -> str:
-    """What to say of the first line that is longer than the first one; empty if there is none."""
+    """An error message about the first row with more values than the first line; empty if there is none."""
     try:
         with file.open(newline="", encoding="utf-8", errors="replace") as lines:
             rows = csv.reader(lines)
@@ -197,6 +197,6 @@ def _ragged(file: Path, header: bool) -> str:
                 if len(cells) > width:
                     where = f"{_place(row, header)} of {file}"
                     return f"{where} has {len(cells)} values and the first line {width}; {ACCEPTED}"
-    except (OSError, csv.Error):  # a file nobody may read, or a field of a megabyte
+    except (OSError, csv.Error):  # unreadable, or a field above csv's size limit
         pass
     return ""

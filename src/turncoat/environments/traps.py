@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from turncoat.environments.inputs import Noise, parse_number, parse_switches
-from turncoat.environments.layout import even_edges
-from turncoat.environments.segments import Segments
+from turncoat.environments.segments import Segments, even_edges
 from turncoat.errors import OptionError
 from turncoat.types import Seed
+from turncoat.validation.games import Noise
+from turncoat.validation.numbers import parse_number
 
 
 class HiddenSteps(Segments):
@@ -34,8 +34,7 @@ class HiddenSteps(Segments):
 
     def __init__(self, n_arms: int, horizon: int, n_switches: int = 1, *, noise: Noise = 0.0, seed: Seed = 0) -> None:
         super().__init__(n_arms, horizon, noise, seed)
-        S = parse_switches(n_switches, self.n_arms, self.horizon)
-        self._room_for(S + 1)
+        S = self._parse_switches(n_switches)
         arms = self._chance.permutation(self.n_arms)
         i = np.arange(S + 1)
         turn = i[:, None] - (i[:, None] - np.arange(self.n_arms)) % self.n_arms  # the last one of each arm so far
@@ -80,9 +79,8 @@ class SecondArm(Segments):
         seed: Seed = 0,
     ) -> None:
         super().__init__(n_arms, horizon, noise, seed)
-        S = parse_switches(n_switches, self.n_arms, self.horizon)
+        S = self._parse_switches(n_switches)
         self.gap = parse_number("gap", gap, 0.0, 0.5)
-        self._room_for(S + 1)
         first, second = _two_arms(self)
         odd = np.arange(S + 1) % 2
         means = np.full((S + 1, self.n_arms), 0.5 + self.gap)

@@ -1,9 +1,15 @@
-"""What decides: one file a learner, each with its rule, its guarantee and its paper."""
+"""Learners, one file each: bandit algorithms, masters over them, and learners with full information.
+
+Generated from the classes by `make generated`. The names in `__all__` are exported by `turncoat` too.
+"""
 
 from __future__ import annotations
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
+from turncoat._compile.dispatch import register_learner as register_learner
+from turncoat._compile.jit import jit_rule as jit_rule
+from turncoat._compile.state import State as State
+from turncoat._compile.state import array as array
+from turncoat._compile.state import computed as computed
 from turncoat.learners.adversarial.clipped_omd import ClippedOMD
 from turncoat.learners.adversarial.exp3 import Exp3
 from turncoat.learners.adversarial.exp3ix import Exp3IX
@@ -14,10 +20,12 @@ from turncoat.learners.adversarial.exp3six import Exp3SIX
 from turncoat.learners.adversarial.restarted_exp3 import RestartedExp3
 from turncoat.learners.adversarial.tsallis_inf import TsallisINF
 from turncoat.learners.adversarial.uniform import Uniform
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base.declarations import SETTINGS as SETTINGS
+from turncoat.learners.base.declarations import Facts as Facts
+from turncoat.learners.base.declarations import Option as Option
 from turncoat.learners.base.full_information import FullInformationLearner
-from turncoat.learners.base.learner import SETTINGS, Facts, Learner
-from turncoat.learners.base.linear import LinearLearner
+from turncoat.learners.base.learner import Learner
+from turncoat.learners.base.linear import LinearLearner as LinearLearner
 from turncoat.learners.full_information.cbce import CBCE
 from turncoat.learners.full_information.fixed_share import FixedShare
 from turncoat.learners.full_information.hedge import Hedge
@@ -30,7 +38,6 @@ from turncoat.learners.masters.bandit_over_bandit import BanditOverBandit
 from turncoat.learners.masters.corral import Corral
 from turncoat.learners.masters.master_base import MasterBase
 from turncoat.learners.masters.stochastic_corral import StochasticCorral
-from turncoat.learners.registry import LEARNERS, restore
 from turncoat.learners.stochastic.ad_switch import AdSwitch
 from turncoat.learners.stochastic.discounted_thompson import DiscountedThompson
 from turncoat.learners.stochastic.discounted_ucb import DiscountedUCB
@@ -42,7 +49,11 @@ from turncoat.learners.stochastic.monitored_ucb import MonitoredUCB
 from turncoat.learners.stochastic.sliding_window_ucb import SlidingWindowUCB
 from turncoat.learners.stochastic.thompson_sampling import ThompsonSampling
 from turncoat.learners.stochastic.ucb1 import UCB1
-from turncoat.learners.turncoat import Turncoat
+from turncoat.learners.turncoat.learner import Turncoat
+
+# isort: split
+from turncoat.learners.registry import LEARNERS as LEARNERS
+from turncoat.learners.registry import restore  # when all learners are known
 
 __all__ = [
     "AdSwitch",
@@ -61,23 +72,18 @@ __all__ = [
     "Exp3R",
     "Exp3S",
     "Exp3SIX",
-    "Facts",
     "FixedShare",
     "FullInformationLearner",
     "GLRklUCB",
-    "HEAD",
     "Hedge",
     "KLUCB",
-    "LEARNERS",
     "Learner",
-    "LinearLearner",
     "MasterBase",
     "MasterUCB",
     "Meta",
     "MonitoredUCB",
     "RestartedExp3",
     "SAOL",
-    "SETTINGS",
     "SlidingWindowUCB",
     "StochasticCorral",
     "SwitchingLinear",
@@ -86,9 +92,5 @@ __all__ = [
     "Turncoat",
     "UCB1",
     "Uniform",
-    "clock_of",
-    "jit_rule",
-    "register_learner",
     "restore",
-    "rng_of",
 ]

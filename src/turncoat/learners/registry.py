@@ -1,4 +1,4 @@
-"""Every learner there is, by name, and `restore`, which brings one back from its saved state."""
+"""The registry of learners by name, and `restore`, which makes a learner of its saved state."""
 
 from __future__ import annotations
 
@@ -6,82 +6,21 @@ import reprlib
 from typing import Any
 
 from turncoat.errors import StateError, TurncoatError
-from turncoat.learners.adversarial.clipped_omd import ClippedOMD
-from turncoat.learners.adversarial.exp3 import Exp3
-from turncoat.learners.adversarial.exp3ix import Exp3IX
-from turncoat.learners.adversarial.exp3p import Exp3P
-from turncoat.learners.adversarial.exp3r import Exp3R
-from turncoat.learners.adversarial.exp3s import Exp3S
-from turncoat.learners.adversarial.exp3six import Exp3SIX
-from turncoat.learners.adversarial.restarted_exp3 import RestartedExp3
-from turncoat.learners.adversarial.tsallis_inf import TsallisINF
-from turncoat.learners.adversarial.uniform import Uniform
-from turncoat.learners.base.learner import STATE_FORMAT, Learner
-from turncoat.learners.full_information.cbce import CBCE
-from turncoat.learners.full_information.fixed_share import FixedShare
-from turncoat.learners.full_information.hedge import Hedge
-from turncoat.learners.full_information.saol import SAOL
-from turncoat.learners.linear.dlinucb import DLinUCB
-from turncoat.learners.linear.switching_linear import SwitchingLinear
-from turncoat.learners.masters.adaptive_master_base import AdaptiveMasterBase
-from turncoat.learners.masters.band import Band
-from turncoat.learners.masters.bandit_over_bandit import BanditOverBandit
-from turncoat.learners.masters.corral import Corral
-from turncoat.learners.masters.master_base import MasterBase
-from turncoat.learners.masters.stochastic_corral import StochasticCorral
-from turncoat.learners.stochastic.ad_switch import AdSwitch
-from turncoat.learners.stochastic.discounted_thompson import DiscountedThompson
-from turncoat.learners.stochastic.discounted_ucb import DiscountedUCB
-from turncoat.learners.stochastic.glr_kl_ucb import GLRklUCB
-from turncoat.learners.stochastic.kl_ucb import KLUCB
-from turncoat.learners.stochastic.master_ucb import MasterUCB
-from turncoat.learners.stochastic.meta import Meta
-from turncoat.learners.stochastic.monitored_ucb import MonitoredUCB
-from turncoat.learners.stochastic.sliding_window_ucb import SlidingWindowUCB
-from turncoat.learners.stochastic.thompson_sampling import ThompsonSampling
-from turncoat.learners.stochastic.ucb1 import UCB1
-from turncoat.learners.turncoat import Turncoat
+from turncoat.learners.base.declarations import SETTINGS, is_ours
+from turncoat.learners.base.learner import KNOWN, STATE_FORMAT, Learner
 
-# In the order of `turncoat list`: by setting, those that follow changes first, those for a best arm that stays last.
-LEARNERS: dict[str, type[Learner]] = {
-    learner.name: learner
-    for learner in (
-        Turncoat,
-        AdaptiveMasterBase,
-        MasterBase,
-        Band,
-        Corral,
-        BanditOverBandit,
-        ClippedOMD,
-        Exp3S,
-        Exp3SIX,
-        RestartedExp3,
-        Exp3R,
-        TsallisINF,
-        Exp3,
-        Exp3IX,
-        Exp3P,
-        Uniform,
-        GLRklUCB,
-        DiscountedThompson,
-        DiscountedUCB,
-        SlidingWindowUCB,
-        MonitoredUCB,
-        AdSwitch,
-        MasterUCB,
-        Meta,
-        KLUCB,
-        UCB1,
-        ThompsonSampling,
-        StochasticCorral,
-        CBCE,
-        FixedShare,
-        SAOL,
-        Hedge,
-        DLinUCB,
-        SwitchingLinear,
-    )
-}
+# What must be told, the least first.
+_SWITCHES = {"unknown": 0, "optional": 0, "as bases": 0, "wanted": 1, "S = 0 only": 2, "unused": 3}
+_HORIZONS = {"unused": 0, "optional": 1, "as bases": 2, "needed": 3}
+
+
+def _place(learner: type[Learner]) -> tuple[int, int, int, str]:
+    """Where it stands in `turncoat list`: by setting, then by what it must be told, then by name."""
+    facts = learner.facts
+    return list(SETTINGS).index(facts.setting), _SWITCHES[facts.switches], _HORIZONS[facts.horizon], learner.name
+
+
+LEARNERS = {kind.name: kind for kind in sorted(filter(is_ours, KNOWN.values()), key=_place)}
 
 
 def restore(state: dict[str, Any]) -> Learner:

@@ -3,10 +3,10 @@
 A symmetric, positive definite M is L Lᵀ with L lower triangular; M x = b is then two triangular solves. Learners only
 solve with matrices M ≥ m I whose m > 0 they know, and so every pivot of L, squared, is at least m.
 
-Where m is lost to rounding, below 2 d eps times the trace of M, that is not so in floats: pivots may come out negative,
-and one that is merely too small makes all below it explode. There M + r I is factored in the place of M, r being that
-level; and if M is not even so positive (its own sums were rounded too), with ten times r, until it is. So a factor is
-always finite, and never NaN.
+Where m is lost to rounding, below 2 d eps times the trace of M, that fails in floats: pivots may come out negative, and
+one that is merely too small makes all below it overflow. There M + r I is factored in place of M, r being that level;
+and if that is still not positive definite (M's own sums were rounded too), with ten times r, until it is. So a factor
+is always finite.
 
 Cost: d³/3 multiplications and additions for a factor, 2d² for a solve.
 References: G. H. Golub, C. F. Van Loan, "Matrix Computations", 2013, section 4.2; N. J. Higham, "Accuracy and stability
@@ -21,7 +21,7 @@ from turncoat._compile.jit import jit
 from turncoat.types import Matrix, Vector
 
 _EPSILON = 2.0**-52
-_FARTHEST = 1e300  # no finite matrix of any learner gets here; the loop must end on NaN, too
+_FARTHEST = 1e300  # no matrix of a learner gets here; it ends the loop on NaN
 
 
 @jit

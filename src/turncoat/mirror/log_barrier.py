@@ -1,4 +1,6 @@
-"""Mirror-descent steps under the log-barrier on the clipped simplex {q : sum q = 1, q ≥ floor}, one rate a coordinate.
+"""Mirror-descent steps under the log-barrier with one rate per coordinate, on the clipped simplex.
+
+The clipped simplex is {q : sum q = 1, q ≥ floor}.
 
 The potential is G(p) = -sum_i ln(p_i) / eta_i. Each step is the exact solution of  min_q <losses, q> + D_G(q, p):
 

@@ -1,9 +1,9 @@
-"""Exponential weights without a floor: the scores are the truth, the weights a cache of exp(-score).
+"""Exponential weights without a floor: scores are stored, and the weights are a cache of exp(-score).
 
 Without a floor a single importance-weighted loss can push a weight below anything a float can hold, and a product of
 factors would then stay at zero for ever. So the cumulative score of each arm is kept, one weight is recomputed from it
 when it changes, and when the total leaves [1e-150, 1e150] all weights are recomputed from scores measured against the
-smallest one. An arm that sank out of sight comes back exactly when its score says so.
+smallest one. An arm whose weight underflowed to 0 comes back when its score is near the smallest again.
 
 A score is a long sum of often equal numbers, whose rounding errors all point the same way (5e-12 after 20,000 rounds of
 EXP3). So what rounding takes away is kept: `scores` holds K sums, then K remainders, each below half a unit in the last

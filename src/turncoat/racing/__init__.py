@@ -1,24 +1,9 @@
-"""Learners against environments, over many seeds: played, stored, measured."""
+"""Races: learners × environments × seeds, played in parallel, stored, and compared."""
 
 from __future__ import annotations
 
-from turncoat.racing.entries import ENTRIES, FEW, entry, learner_of, told
-from turncoat.racing.leagues import BANDIT, FRONT, LEAGUES, in_leagues, league_of
+from turncoat.learners.entries import told
 from turncoat.racing.result import Result
 from turncoat.racing.run import Progress, race
 
-__all__ = [
-    "BANDIT",
-    "ENTRIES",
-    "FEW",
-    "FRONT",
-    "LEAGUES",
-    "Progress",
-    "Result",
-    "entry",
-    "in_leagues",
-    "league_of",
-    "learner_of",
-    "race",
-    "told",
-]
+__all__ = ["Progress", "Result", "race", "told"]

@@ -1,7 +1,7 @@
-"""A cell of a race: one learner meets one environment once, and what is written down about it at the checkpoints.
+"""A cell of a race: one game of one learner in one environment, with what is recorded at the checkpoints.
 
 Turncoat's own learners, and those built like them, play in the compiled loop of `play`. Anything else that has `ask`
-and `tell` plays in a slow lane, round by round; its cell looks the same.
+and `tell` is played round by round from Python, which is slower; its cell has the same form.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import loss_of, mean_of, see
+from turncoat._compile.games import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner
-from turncoat.racing.checkpoints import blocks
-from turncoat.racing.witness import WITNESSED, Witness
-from turncoat.simulate.loop import Notes, advance, bad_loss, blank_notes, sees, state_in
+from turncoat.racing.reference import ROUNDS_AT_ONCE, AdaptiveComparator, blocks
+from turncoat.simulate.loop import Notes, advance, bad_loss, blank_notes, game_of, outside, parts_in, sees
 from turncoat.types import Ints, Matrix, Vector
+from turncoat.validation.numbers import is_whole
 
 MOST_SHARES = 64  # arms whose shares are kept
 FIRST_BLOCK = 4096
@@ -40,41 +40,28 @@ class Cell(NamedTuple):
     best: Matrix  # (n, S_max + 1) L*(s) of the losses this learner met, if they depend on its arms; else (n, 0)
     seconds: float  # in the loop
     base_loss: Matrix = np.empty((0, 0))  # (n, H) cumulative expected loss of a master's bases; no rows unless split
-    theorem: str = ""  # that bounds the regret of this game, if it was split: see racing/theory.py
+    theorem: str = ""  # that bounds the regret of this game, if it was split: see racing/split.py
     n_arms: int = 0  # if it was split
     believed: Matrix = np.empty((0, 3))  # (m, 3) of a learner that explains itself: since when, arm, how sure
 
 
-class _Track:
-    """Fills the rows of a cell, one checkpoint after the other."""
+def _row(learner: Any, notes: Notes, adaptive: AdaptiveComparator | None) -> tuple[Any, ...]:
+    """What is written down at a checkpoint: loss, mean loss, how often each arm was played, trust, rho, best."""
+    is_master = len(getattr(learner, "candidates", ())) > 0
+    trust = np.array(learner.master_probabilities if is_master else [], dtype=np.float64)
+    rho = np.array(learner.rho if is_master and hasattr(learner, "rho") else [], dtype=np.float64)
+    best = np.array([] if adaptive is None else adaptive.comparator.losses())
+    return *notes.sums, notes.counts.copy(), trust, rho, best
 
-    def __init__(self, learner: Any, t: Ints, n_arms: int, witness: Witness | None) -> None:
-        self.learner, self.t, self.witness = learner, t, witness
-        self.best = np.empty((t.size, 0 if witness is None else witness.max_switches + 1))
-        self.candidates = np.array(getattr(learner, "candidates", ()), dtype=np.float64)
-        self.sums = np.empty((t.size, 2))
-        self.counts = np.empty((t.size, n_arms), dtype=np.int64)
-        self.trust = np.empty((t.size, self.candidates.size))
-        self.rho = np.empty((t.size, self.candidates.size if hasattr(learner, "rho") else 0))
 
-    def note(self, row: int, notes: Notes) -> None:
-        """Write a row."""
-        self.sums[row], self.counts[row] = notes.sums, notes.counts
-        if self.witness is not None:
-            self.best[row] = self.witness.comparator.losses()
-        if self.trust.size:
-            self.trust[row] = self.learner.master_probabilities
-        if self.rho.size:
-            self.rho[row] = self.learner.rho
-
-    def cell(self, seconds: float) -> Cell:
-        """All rows, of the arms played most."""
-        arms = np.sort(np.argsort(-self.counts[-1], kind="stable")[:MOST_SHARES]).astype(np.int64)
-        shares = self.counts[:, arms] / self.t[:, None]
-        loss, mean_loss = np.ascontiguousarray(self.sums.T)
-        seen = self.candidates, self.trust, self.rho, self.best
-        believed = np.array(getattr(self.learner, "believed", np.empty((0, 3))), dtype=np.float64)
-        return Cell(self.t, loss, mean_loss, arms, shares, *seen, seconds, believed=believed)
+def _cell(learner: Any, t: Ints, rows: list[tuple[Any, ...]], seconds: float) -> Cell:
+    """The rows of all checkpoints, with the arms played most."""
+    loss, mean_loss, counts, trust, rho, best = (np.array(column) for column in zip(*rows, strict=True))
+    arms = np.sort(np.argsort(-counts[-1], kind="stable")[:MOST_SHARES]).astype(np.int64)
+    candidates = np.array(getattr(learner, "candidates", ()), dtype=np.float64)
+    believed = np.array(getattr(learner, "believed", np.empty((0, 3))), dtype=np.float64)
+    seen = candidates, trust, rho, best
+    return Cell(t, loss, mean_loss, arms, counts[:, arms] / t[:, None], *seen, seconds, believed=believed)
 
 
 def play_cell(
@@ -91,40 +78,41 @@ def play_cell(
     those of this one game, so the comparator, up to `max_switches`, goes along.
     """
     is_ours = isinstance(learner, Learner)
-    witness = None if environment.oblivious else Witness(environment, max_switches)
-    track = _Track(learner if is_ours else None, t, environment.n_arms, witness)
-    notes = blank_notes(0 if witness is None else WITNESSED, environment.n_arms)
+    adaptive = None if environment.oblivious else AdaptiveComparator(environment, max_switches)
+    noted = learner if is_ours else None  # of another's, nothing but the arms is known
+    rows: list[tuple[Any, ...]] = []
+    notes = blank_notes(0 if adaptive is None else ROUNDS_AT_ONCE, environment.n_arms)
     go_on = _compiled(learner, environment, notes) if is_ours else _by_hand(learner, environment, notes)
     size = block or (FIRST_BLOCK if is_ours else 64)
     seconds = 0.0
 
     def at_once() -> int:
-        return size if witness is None else min(size, WITNESSED)
+        return size if adaptive is None else min(size, ROUNDS_AT_ONCE)
 
     for row, first, stop in blocks(t, at_once, stopping):
         began = time.perf_counter()
         go_on(first, stop)
         took = time.perf_counter() - began
         seconds += took
-        if witness is not None:
-            witness.see(first, notes.played[: stop - first])
+        if adaptive is not None:
+            adaptive.see(first, notes.played[: stop - first])
         if not block and stop - first == size and took < BLOCK_SECONDS / 2:
             size *= 2
         if stop == t[row]:
-            track.note(row, notes)
-    return track.cell(seconds)
+            rows.append(_row(noted, notes, adaptive))
+    return _cell(noted, t, rows, seconds)
 
 
 def _compiled(learner: Learner, environment: Environment, notes: Notes) -> Callable[[int, int], None]:
     """Go from one round to another in the compiled loop."""
     if learner.n_arms != environment.n_arms and not sees(learner, environment.features):
         raise OptionError(f"{learner!r} was made for a game with {environment.n_arms} arms; accepted is that number")
-    state, game = state_in(learner, environment.features), environment.game
+    parts, game = parts_in(learner, environment.features), game_of(environment)
 
     def go_on(first: int, stop: int) -> None:
-        reached = advance(learner, state, game, notes, first, stop)
+        reached = advance(learner, parts, game, notes, first, stop)
         if reached < stop:
-            raise bad_loss(environment, game, reached, int(notes.refused[0]), *learner.accepts)
+            raise bad_loss(environment, notes, reached, *learner.accepts)
 
     return go_on
 
@@ -139,7 +127,7 @@ def _by_hand(learner: Any, environment: Environment, notes: Notes) -> Callable[[
             arm = _index(learner, decision, n_arms, t)
             loss = float(loss_of(game, t, arm))
             if not 0.0 <= loss <= 1.0:
-                raise bad_loss(environment, game, t, arm, 0.0, 1.0)
+                raise outside(environment, loss, t, arm, 0.0, 1.0)
             if notes.played.size:
                 notes.played[t - first] = arm
             notes.counts[arm] += 1
@@ -153,8 +141,8 @@ def _by_hand(learner: Any, environment: Environment, notes: Notes) -> Callable[[
 
 def _index(learner: Any, decision: Any, n_arms: int, t: int) -> int:
     """The arm that was decided for: the decision itself, if it is a whole number, or its index."""
-    index = decision if isinstance(decision, int | np.integer) else getattr(decision, "index", None)
-    if isinstance(index, bool) or not isinstance(index, int | np.integer) or not 0 <= index < n_arms:
+    index: Any = decision if isinstance(decision, int | np.integer) else getattr(decision, "index", None)
+    if not is_whole(index) or not 0 <= index < n_arms:
         raise DecisionTypeError(
             f"{type(learner).__name__} answered ask with {decision!r} in round {t}; accepted are whole numbers from 0 "
             f"to {n_arms - 1}, and decisions with such an index"

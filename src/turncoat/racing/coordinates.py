@@ -1,14 +1,15 @@
-"""Who races where: the names of a race, and the places that its cells and grounds have in it."""
+"""The coordinates of a race: names of learners and environments, and those of each cell and reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
 
-class GroundAt(NamedTuple):
-    """Where a ground stands in a race."""
+class ReferenceAt(NamedTuple):
+    """The coordinates of a reference."""
 
     environment: str
     seed: int
@@ -16,7 +17,7 @@ class GroundAt(NamedTuple):
 
 
 class CellAt(NamedTuple):
-    """Where a cell stands in a race."""
+    """The coordinates of a cell."""
 
     environment: str
     learner: str
@@ -24,9 +25,12 @@ class CellAt(NamedTuple):
     horizon: int
 
     @property
-    def ground(self) -> GroundAt:
-        """What it stands on."""
-        return GroundAt(self.environment, self.seed, self.horizon)
+    def reference(self) -> ReferenceAt:
+        """The coordinates of its reference."""
+        return ReferenceAt(self.environment, self.seed, self.horizon)
+
+
+At = CellAt | ReferenceAt
 
 
 class Facts(NamedTuple):
@@ -38,13 +42,13 @@ class Facts(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Who races where, how often and how long."""
+    """The learners, environments, seeds and horizons of a race."""
 
     learners: list[str]
     environments: dict[str, Facts]
     seeds: int
     horizons: list[int]  # in rising order
-    settings: Mapping[str, str] = MappingProxyType({})  # of the learners; empty words where none is stated
+    settings: Mapping[str, str] = MappingProxyType({})  # of the learners; empty where none is stated
 
     @property
     def horizon(self) -> int:
@@ -53,8 +57,5 @@ class Names(NamedTuple):
 
     def cells(self) -> Iterator[CellAt]:
         """Every cell: environment by environment, learner by learner, seed by seed."""
-        for environment in self.environments:
-            for learner in self.learners:
-                for i in range(self.seeds):
-                    for horizon in self.horizons:
-                        yield CellAt(environment, learner, i, horizon)
+        places = product(self.environments, self.learners, range(self.seeds), self.horizons)
+        return (CellAt(*place) for place in places)

@@ -1,7 +1,7 @@
-"""Engines: who does the jobs of a race. Threads, processes on this machine, or a Dask cluster.
+"""Engines run the jobs of a race: on threads, on processes of this machine, or on a Dask cluster.
 
-A job is a pure function of what it carries, so results are the same whoever does it, in whatever order. Jobs are made
-when there is room for them, and results come back as they are finished; a worker never touches the disk.
+A job is a pure function of its arguments, so results depend neither on the engine nor on the order. Jobs are created
+as workers become free, and results are returned as they finish; a worker never touches the disk.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from copy import deepcopy
+from itertools import islice
 from typing import Any, NamedTuple
 
 from turncoat.environments import Environment
-from turncoat.environments.inputs import parse_whole
 from turncoat.errors import OptionError, RaceError
 from turncoat.learners import Learner
-from turncoat.optional_imports import needed
+from turncoat.optional_imports import require
 from turncoat.racing.cell import Cell, play_cell
-from turncoat.racing.coordinates import CellAt, GroundAt
-from turncoat.racing.precompile import warm_up
-from turncoat.racing.reference import Ground, lay_ground
+from turncoat.racing.coordinates import At
+from turncoat.racing.precompile import precompile
+from turncoat.racing.reference import Reference
 from turncoat.racing.split import can_split, split_cell
 from turncoat.types import Ints
+from turncoat.validation.numbers import parse_whole
 
 MOST_WORKERS = 4096
 RETRIES = 10  # how many deaths of its workers a job survives on a cluster
@@ -33,43 +34,26 @@ CONNECT_SECONDS = 20
 DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 
-class CellJob(NamedTuple):
-    """Play a cell."""
+class Job(NamedTuple):
+    """What is to be computed for a place in the race; `work` is told by a function whether to stop early."""
 
-    at: CellAt
-    learner: Any
-    environment: Environment
-    t: Ints
-    max_switches: int
-    split: bool = False
-
-    def do(self, stopping: Callable[[], bool]) -> Cell:
-        """Play it; and once more, with an equal learner, if its regret is to be split."""
-        twin = deepcopy(self.learner) if self.split and can_split(self.learner) else None
-        cell = play_cell(self.learner, self.environment, self.t, stopping, max_switches=self.max_switches)
-        return cell if twin is None else split_cell(cell, twin, self.environment.fresh(), stopping)
+    at: At
+    work: Callable[[Callable[[], bool]], Cell | Reference]
 
 
-class GroundJob(NamedTuple):
-    """Lay a ground."""
-
-    at: GroundAt
-    environment: Environment
-    t: Ints
-    max_switches: int
-
-    def do(self, stopping: Callable[[], bool]) -> Ground:
-        """Lay it."""
-        return lay_ground(self.environment, self.t, self.max_switches, stopping)
+def play(
+    learner: Any, environment: Environment, t: Ints, max_switches: int, split: bool, stopping: Callable[[], bool]
+) -> Cell:
+    """Play a cell; and once more, with an equal learner, if its regret is to be split."""
+    twin = deepcopy(learner) if split and can_split(learner) else None
+    cell = play_cell(learner, environment, t, stopping, max_switches=max_switches)
+    return cell if twin is None else split_cell(cell, twin, environment.fresh(), stopping)
 
 
-Job = CellJob | GroundJob
-
-
-def do(job: Job, stopping: Callable[[], bool] = lambda: False) -> Cell | Ground:
-    """Do a job. What goes wrong is told with its place in the race."""
+def do(job: Job, stopping: Callable[[], bool] = lambda: False) -> Cell | Reference:
+    """Do a job. An error gets a note with its place in the race."""
     try:
-        return job.do(stopping)
+        return job.work(stopping)
     except Exception as problem:
         problem.add_note(f"This was in the race at {job.at}.")
         raise
@@ -80,7 +64,7 @@ class Crew(NamedTuple):
 
     n_at_hand: int
     submit: Callable[[Job], Future[Any]]
-    prepare: Callable[..., None] = lambda *words: None
+    prepare: Callable[..., None] = lambda *kinds: None
 
 
 @contextmanager
@@ -98,7 +82,7 @@ def threads(workers: int) -> Iterator[Crew]:
 @contextmanager
 def processes(workers: int) -> Iterator[Crew]:
     """Processes of this machine, for learners in plain Python: those hold the GIL."""
-    loky = needed("joblib.externals.loky", "a race in processes")
+    loky = require("joblib.externals.loky", "a race in processes")
     executor = loky.get_reusable_executor(max_workers=workers)
     finished = False
     try:
@@ -111,7 +95,7 @@ def processes(workers: int) -> Iterator[Crew]:
 @contextmanager
 def dask(address: str) -> Iterator[Crew]:
     """The workers of a Dask cluster. Jobs of a worker that dies go to another one."""
-    distributed = needed("distributed", "a race on a Dask cluster", extra="dask")
+    distributed = require("distributed", "a race on a Dask cluster", extra="dask")
     try:
         client = distributed.Client(
             address.replace("dask://", "tcp://", 1), timeout=CONNECT_SECONDS, set_as_default=False
@@ -121,11 +105,11 @@ def dask(address: str) -> Iterator[Crew]:
     with client:
         n_threads = sum(client.nthreads().values())
 
-        def prepare(*words: Any) -> None:
+        def prepare(*kinds: Any) -> None:
             """Compile on one worker of every host; the others will find it in the cache of their host."""
             one_each = {address.rpartition(":")[0]: address for address in client.nthreads()}
             at = {"allow_other_workers": True, "pure": False}
-            client.gather([client.submit(warm_up, *words, workers=[one], **at) for one in one_each.values()])
+            client.gather([client.submit(precompile, *kinds, workers=[one], **at) for one in one_each.values()])
 
         executor = client.get_executor(pure=False, retries=RETRIES)
         try:
@@ -160,22 +144,17 @@ def parse_engine(engine: Any, workers: Any) -> Callable[[], Any]:
     raise OptionError(f"engine is {engine!r}; accepted are 'threads', 'processes' and 'dask://host:port'")
 
 
-def do_all(crew: Crew, jobs: Iterable[Job]) -> Iterator[tuple[CellAt | GroundAt, Cell | Ground]]:
+def do_all(crew: Crew, jobs: Iterable[Job]) -> Iterator[tuple[At, Cell | Reference]]:
     """Every job with its result, as they are finished."""
-    waiting: dict[Future[Any], CellAt | GroundAt] = {}
+    waiting: dict[Future[Any], At] = {}
     more = iter(jobs)
-    exhausted = False
     while True:
-        while not exhausted and len(waiting) < crew.n_at_hand:
-            job = next(more, None)
-            if job is None:
-                exhausted = True
-            else:
-                waiting[crew.submit(job)] = job.at
+        for job in islice(more, crew.n_at_hand - len(waiting)):
+            waiting[crew.submit(job)] = job.at
         if not waiting:
             return
         finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in [future for future in waiting if future in finished]:  # a ground before the cells on it
+        for future in [future for future in waiting if future in finished]:  # a reference before the cells on it
             at = waiting.pop(future)
             try:
                 result = future.result()

@@ -12,135 +12,108 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turncoat.optional_imports import needed
+from turncoat.optional_imports import require
 from turncoat.racing.cell import Cell
 from turncoat.racing.coordinates import CellAt
-from turncoat.racing.reference import Ground
-from turncoat.racing.theory import BOUNDS, bounds_of
+from turncoat.racing.reference import Reference
+from turncoat.racing.split import BOUNDS, bounds_of
 from turncoat.types import Matrix, Vector
 
 if TYPE_CHECKING:
     import polars as pl
 
-Rows = Callable[[Cell, Ground], dict[str, Any]]
-
-_AT = {"environment": "String", "learner": "String", "seed": "Int64"}
-_TRACES = {"t": "Int64", "loss": "Float64", "regret": "Float64", "pseudo_regret": "Float64"}
-_FRONTIER = {"S": "Int64", "regret": "Float64"}
-_SHARES = {"t": "Int64", "arm": "Int64", "share": "Float64"}
-_TRUST = {"t": "Int64", "base": "Int64", "candidate": "Float64", "probability": "Float64", "rho": "Float64"}
-_BELIEFS = {"start": "Int64", "arm": "Int64", "sure": "Float64"}
-_TIMES = {"ns_per_round": "Float64"}
-_FINALS = {"horizon": "Int64", "loss": "Float64", "score": "Float64", "regret": "Float64", "ns_per_round": "Float64"}
-_SPLIT = {"t": "Int64", "base": "Int64", "candidate": "Float64", "master_regret": "Float64", "base_regret": "Float64"}
+Rows = Callable[[Cell, Reference], dict[str, Any]]
 
 
-def best_of(cell: Cell, ground: Ground) -> Matrix:
-    """L*(s) at every checkpoint: of the ground, or of the losses this learner alone met."""
-    return ground.best if ground.best.size else cell.best
+def best_of(cell: Cell, reference: Reference) -> Matrix:
+    """L*(s) at every checkpoint: of the reference, or of the losses this learner alone met."""
+    return reference.best if reference.best.size else cell.best
 
 
-def comparator_of(cell: Cell, ground: Ground) -> Vector | None:
-    """L*(S) at every checkpoint, S being what was planted, or the comparator's largest if nothing was."""
-    best = best_of(cell, ground)
-    S = ground.n_switches if ground.n_switches >= 0 else best.shape[1] - 1
-    return best[:, S] if best.shape[1] > S else None
+def comparator_of(cell: Cell, reference: Reference) -> Vector:
+    """L*(S) at every checkpoint, S being what was planted, or the comparator's largest if nothing was; or else NaN."""
+    best = best_of(cell, reference)
+    S = reference.n_switches if reference.n_switches >= 0 else best.shape[1] - 1
+    return best[:, S] if best.shape[1] > S else np.full(cell.t.size, np.nan)
 
 
-def regret_of(cell: Cell, ground: Ground) -> Vector | None:
-    """Loss beyond L*(S) at every checkpoint."""
-    best = comparator_of(cell, ground)
-    return None if best is None else cell.loss - best
-
-
-def pseudo_regret_of(cell: Cell, ground: Ground) -> Vector | None:
-    """Mean loss beyond that of the planted path at every checkpoint."""
-    return cell.mean_loss - ground.planted if ground.n_switches >= 0 else None
-
-
-def _traces(cell: Cell, ground: Ground) -> dict[str, Any]:
-    regret, pseudo_regret = regret_of(cell, ground), pseudo_regret_of(cell, ground)
+def _traces(cell: Cell, reference: Reference) -> dict[str, Any]:
+    planted = reference.planted if reference.n_switches >= 0 else np.nan
+    regret, pseudo_regret = cell.loss - comparator_of(cell, reference), cell.mean_loss - planted
     return {"t": cell.t, "loss": cell.loss, "regret": regret, "pseudo_regret": pseudo_regret}
 
 
-def _frontier(cell: Cell, ground: Ground) -> dict[str, Any]:
-    best = best_of(cell, ground)[-1]
+def _frontier(cell: Cell, reference: Reference) -> dict[str, Any]:
+    best = best_of(cell, reference)[-1]
     return {"S": np.arange(best.size), "regret": cell.loss[-1] - best}
 
 
-def _shares(cell: Cell, ground: Ground) -> dict[str, Any]:
+def _shares(cell: Cell, reference: Reference) -> dict[str, Any]:
     return {"t": cell.t.repeat(cell.arms.size), "arm": np.tile(cell.arms, cell.t.size), "share": cell.shares.ravel()}
 
 
-def _trust(cell: Cell, ground: Ground) -> dict[str, Any]:
+def _trust(cell: Cell, reference: Reference) -> dict[str, Any]:
     n, H = cell.trust.shape
     return {
         "t": cell.t.repeat(H),
         "base": np.tile(np.arange(H), n),
         "candidate": np.tile(cell.candidates, n),
         "probability": cell.trust.ravel(),
-        "rho": cell.rho.ravel() if cell.rho.size else None,
+        "rho": cell.rho.ravel() if cell.rho.size else np.full(n * H, np.nan),
     }
 
 
-def _split(cell: Cell, ground: Ground) -> dict[str, Any]:
+def _split(cell: Cell, reference: Reference) -> dict[str, Any]:
     n, H = cell.base_loss.shape
-    best = comparator_of(cell, ground)
+    best = comparator_of(cell, reference)[:n, None]
     return {
         "t": cell.t[:n].repeat(H),
         "base": np.tile(np.arange(H), n),
         "candidate": np.tile(cell.candidates[:H], n),
         "master_regret": (cell.loss[:n, None] - cell.base_loss).ravel(),
-        "base_regret": None if best is None else (cell.base_loss - best[:n, None]).ravel(),
+        "base_regret": (cell.base_loss - best).ravel(),
     }
 
 
-def _beliefs(cell: Cell, ground: Ground) -> dict[str, Any]:
-    return dict(zip(_BELIEFS, cell.believed.T, strict=True))
+def _beliefs(cell: Cell, reference: Reference) -> dict[str, Any]:
+    return dict(zip(("start", "arm", "sure"), cell.believed.T, strict=True))
 
 
-def _times(cell: Cell, ground: Ground) -> dict[str, Any]:
+def _times(cell: Cell, reference: Reference) -> dict[str, Any]:
     return {"ns_per_round": cell.seconds / cell.t[-1:] * 1e9}
 
 
-def _finals(cell: Cell, ground: Ground) -> dict[str, Any]:
-    regret, pseudo_regret = regret_of(cell, ground), pseudo_regret_of(cell, ground)
-    score = regret if pseudo_regret is None else pseudo_regret
-    return {
-        "horizon": cell.t[-1:],
-        "loss": cell.loss[-1:],
-        "score": None if score is None else score[-1:],
-        "regret": None if regret is None else regret[-1:],
-        **_times(cell, ground),
-    }
+def _finals(cell: Cell, reference: Reference) -> dict[str, Any]:
+    last = {name: values[-1:] for name, values in _traces(cell, reference).items()}
+    score = last["pseudo_regret"] if reference.n_switches >= 0 else last["regret"]
+    return {**last, "horizon": last["t"], "score": score, **_times(cell, reference)}
 
 
-FRAMES: dict[str, tuple[dict[str, str], Rows]] = {
-    "traces": (_TRACES, _traces),
-    "frontier": (_FRONTIER, _frontier),
-    "shares": (_SHARES, _shares),
-    "trust": (_TRUST, _trust),
-    "beliefs": (_BELIEFS, _beliefs),
-    "times": (_TIMES, _times),
-    "finals": (_FINALS, _finals),
-    "split": (_SPLIT, _split),
-    "bounds": (BOUNDS, bounds_of),
+FRAMES: dict[str, tuple[str, Rows]] = {
+    "traces": ("t loss regret pseudo_regret", _traces),
+    "frontier": ("S regret", _frontier),
+    "shares": ("t arm share", _shares),
+    "trust": ("t base candidate probability rho", _trust),
+    "beliefs": ("start arm sure", _beliefs),
+    "times": ("ns_per_round", _times),
+    "finals": ("horizon loss score regret ns_per_round", _finals),
+    "split": ("t base candidate master_regret base_regret", _split),
+    "bounds": (" ".join(BOUNDS), bounds_of),
 }
+WHOLE = {"t", "S", "arm", "base", "start", "horizon", "theorem"}  # columns of whole numbers
 
 
-def frame(name: str, finished: Mapping[CellAt, tuple[Cell, Ground]]) -> pl.DataFrame:
+def frame(name: str, finished: Mapping[CellAt, tuple[Cell, Reference]]) -> pl.DataFrame:
     """One of the frames, with the rows of these cells."""
-    pl = needed("polars", "a race's frames")
+    pl = require("polars", "a race's frames")
     columns, rows_of = FRAMES[name]
-    parts = [rows_of(cell, ground) for cell, ground in finished.values()]
+    parts = [rows_of(cell, reference) for cell, reference in finished.values()]
     sizes = [next(iter(part.values())).size for part in parts]
-    kinds = {column: getattr(pl, kind) for column, kind in _AT.items()}
+    kinds = {"environment": pl.String, "learner": pl.String, "seed": pl.Int64}
     places = pl.DataFrame([at[: len(kinds)] for at in finished], kinds, orient="row")
     frame = places[np.repeat(np.arange(len(parts)), sizes)]
-    for column, kind in columns.items():
-        there = [
-            np.full(n, np.nan) if part[column] is None else part[column] for part, n in zip(parts, sizes, strict=True)
-        ]
-        numbers = pl.Series(column, np.concatenate(there) if there else [], nan_to_null=True)
-        frame.insert_column(frame.width, numbers.cast(getattr(pl, kind)))
+    for column in columns.split():
+        there: Any = np.concatenate([part[column] for part in parts]) if parts else []
+        numbers = pl.Series(column, there, nan_to_null=True)
+        frame.insert_column(frame.width, numbers.cast(pl.Int64 if column in WHOLE else pl.Float64))
     return frame  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Who did best: the leaderboard of a race, and the standings over all its environments.
+"""The leaderboard of a race, per environment and over all of them.
 
 Both are made from the finals: environment, learner, seed, score, regret, loss, ns_per_round, a row for each cell.
 """
@@ -11,35 +11,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turncoat.optional_imports import needed
-from turncoat.racing.leagues import in_leagues
+from turncoat.learners.entries import by_feedback_group
+from turncoat.optional_imports import require
 from turncoat.statistics import Estimate, mean_ranks, means, ranks
-from turncoat.validation.numbers import Floats
+from turncoat.types import Floats
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 def leaderboard(finals: pl.DataFrame, settings: Mapping[str, str]) -> pl.DataFrame:
-    """For each environment, best first: mean regret and rank with 95 % intervals over seeds, the fastest time a round.
+    """For each environment, best first: mean regret and rank with 95 % intervals over seeds, least time per round.
 
     `regret` is that against the planted path, in mean, and `exact_regret` that against L*(S). Where nothing is planted
-    both are the latter. With one seed there is no interval. Ranks are among learners of a league, which stand together.
+    both are the latter. With one seed there is no interval. Ranks are among learners of a group, which stand together.
     """
-    pl = needed("polars", "a leaderboard")
+    pl = require("polars", "a leaderboard")
     kinds = {"environment": pl.String, "learner": pl.String, "setting": pl.String, "rank": pl.Int64}
     kinds |= {"rank_low": pl.Int64, "rank_high": pl.Int64, "regret": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     kinds |= {"exact_regret": pl.Float64, "loss": pl.Float64, "seeds": pl.Int64, "ns_per_round": pl.Float64}
     rows = []
     for _, here in finals.group_by("environment", maintain_order=True):
-        for league in in_leagues(here["learner"].unique(maintain_order=True), settings).values():
-            standings = _standings(here.filter(pl.col("learner").is_in(league)))
+        for group in by_feedback_group(here["learner"].unique(maintain_order=True), settings).values():
+            standings = _standings(here.filter(pl.col("learner").is_in(group)))
             rows += sorted(standings, key=lambda row: float(row["regret"]))
     return pl.DataFrame([row | {"setting": settings.get(row["learner"], "")} for row in rows], kinds)  # type: ignore[no-any-return]
 
 
 def _standings(here: pl.DataFrame) -> list[dict[str, Any]]:
-    """The learners of one environment and league."""
+    """The learners of one environment and group."""
     rows = []
     for (learner,), mine in here.group_by("learner", maintain_order=True):
         mean = means(mine["score"])
@@ -66,21 +66,21 @@ def _standings(here: pl.DataFrame) -> list[dict[str, Any]]:
 def overall(finals: pl.DataFrame, settings: Mapping[str, str]) -> pl.DataFrame:
     """The learners, best first: the rank each takes in a single game, averaged over environments and seeds.
 
-    Ranks are among learners of a league, which stand together. The 95 % interval is over seeds, for these environments.
-    Seeds that not everybody of a league has finished everywhere are left out: without any there is no rank, and with a
+    Ranks are among learners of a group, which stand together. The 95 % interval is over seeds, for these environments.
+    Seeds that not everybody of a group has finished everywhere are left out: without any there is no rank, and with a
     single one no interval.
     """
-    pl = needed("polars", "standings")
-    leagues = in_leagues(finals["learner"].unique(maintain_order=True), settings).values()
-    parts = [_mean_ranks(finals.filter(pl.col("learner").is_in(league))) for league in leagues]
+    pl = require("polars", "standings")
+    groups = by_feedback_group(finals["learner"].unique(maintain_order=True), settings).values()
+    parts = [_mean_ranks(finals.filter(pl.col("learner").is_in(group))) for group in groups]
     frame = pl.concat(parts or [_mean_ranks(finals)])
     stated = pl.Series("setting", [settings.get(learner, "") for learner in frame["learner"]], pl.String)
     return frame.insert_column(1, stated)  # type: ignore[no-any-return]
 
 
 def _mean_ranks(finals: pl.DataFrame) -> pl.DataFrame:
-    """The learners of one league, best first."""
-    pl = needed("polars", "standings")
+    """The learners of one group, best first."""
+    pl = require("polars", "standings")
     learners, scores = _scores(finals)
     found = mean_ranks(scores) if learners else Estimate(*np.empty((3, 0)))
     if scores.shape[-1] < 2:

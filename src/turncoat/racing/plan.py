@@ -1,7 +1,9 @@
-"""The plan of a race: what users hand over, checked, and from it every cell and every ground.
+"""The plan of a race: its arguments, checked, and the cells and references that follow from them.
 
-Streams: SeedSequence(seed, spawn_key=(i, 0)) makes the environment of seed i and (i, 1) every learner. So all learners
-meet the same losses, and adding one changes nothing for the others.
+A cell is one game of one learner; a reference, the comparator that all cells of an environment, seed and horizon share.
+
+Random streams: SeedSequence(seed, spawn_key=(i, 0)) is the environment's in seed i, and (i, 1) every learner's. So all
+learners meet the same losses, and adding one changes nothing for the others.
 """
 
 from __future__ import annotations
@@ -9,25 +11,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from turncoat._compile.cache import source_hash
 from turncoat.environments import SCENARIOS, Environment, scenario
-from turncoat.environments.inputs import MOST_ROUNDS, parse_whole
 from turncoat.errors import OptionError, TableError
-from turncoat.racing.checkpoints import checkpoints
-from turncoat.racing.coordinates import CellAt, Facts, GroundAt, Names
-from turncoat.racing.entries import Maker, make_learner, size_of
-from turncoat.racing.keys import environment_parts, key_of, learner_parts
-from turncoat.racing.leagues import setting_of
-from turncoat.racing.reference import default_switches
+from turncoat.learners import LinearLearner
+from turncoat.learners.entries import Maker, learner_of, make_learner, setting_of
+from turncoat.racing.coordinates import CellAt, Facts, Names, ReferenceAt
+from turncoat.racing.reference import checkpoints, default_switches
+from turncoat.racing.result_keys import environment_parts, key_of, learner_parts
 from turncoat.racing.split import can_split, parse_split
 from turncoat.types import Ints
+from turncoat.validation.numbers import MOST_ROUNDS, parse_whole
 
 MOST_SEEDS = 10**6
-MOST_COMPARED = 10**6  # switches of a comparator
+MOST_COMPARED = 10**6  # largest max_switches
 
 MakeEnvironment = Callable[[int, np.random.SeedSequence], Environment]  # (horizon, seed)
 
@@ -63,37 +65,38 @@ class Plan:
         self._parts: dict[str, tuple[Environment, dict[str, Any]]] = {}
 
     def names(self) -> Names:
-        """Who races where."""
+        """The names of learners and environments, with the seeds and horizons."""
         facts = {name: self._facts(name) for name in self.environments}
         return Names(list(self.learners), facts, self.n_seeds, self.horizons, self._settings)
 
     @cached_property
     def _settings(self) -> dict[str, str]:
-        """What losses each learner says it is for: looked up in one that is made for the first environment."""
-        ground = GroundAt(next(iter(self.environments)), 0, self.horizons[-1])
-        environment = self.environment(ground)
-        cells = (CellAt(ground.environment, name, 0, ground.horizon) for name in self.learners)
-        return {at.learner: setting_of(self.learner(at, environment, quiet=True)) for at in cells}
+        """The setting of each learner, read from one made for the first environment."""
+        reference = ReferenceAt(next(iter(self.environments)), 0, self.horizons[-1])
+        environment = self.environment(reference)
+        return {at.learner: setting_of(self.learner(at, environment, quiet=True)) for at in self.cells(reference)}
 
     def _facts(self, name: str) -> Facts:
-        environment = self.environment(GroundAt(name, 0, self.horizons[-1]))
+        environment = self.environment(ReferenceAt(name, 0, self.horizons[-1]))
         description = self.descriptions.get(name) or repr(environment).strip("<>")
         return Facts(environment.n_arms, environment.oblivious, description)
 
-    def grounds(self) -> Iterator[GroundAt]:
-        """Every ground, seed by seed."""
-        for i in range(self.n_seeds):
-            for environment in self.environments:
-                for horizon in self.horizons:
-                    yield GroundAt(environment, i, horizon)
+    def references(self) -> Iterator[ReferenceAt]:
+        """Every reference, seed by seed."""
+        places = product(range(self.n_seeds), self.environments, self.horizons)
+        return (ReferenceAt(environment, i, horizon) for i, environment, horizon in places)
 
-    def environment(self, at: GroundAt) -> Environment:
-        """The environment of a ground, fresh."""
+    def cells(self, at: ReferenceAt) -> Iterator[CellAt]:
+        """The cells that stand on a reference, one per learner."""
+        return (CellAt(at.environment, name, at.seed, at.horizon) for name in self.learners)
+
+    def environment(self, at: ReferenceAt) -> Environment:
+        """The environment of a reference, fresh."""
         stream = np.random.SeedSequence(self.seed, spawn_key=(at.seed, 0))
         return self.environments[at.environment](at.horizon, stream).fresh()
 
     def learner(self, at: CellAt, environment: Environment, *, quiet: bool = False) -> Any:
-        """The learner of a cell; quiet if what it warns of was said before."""
+        """The learner of a cell; `quiet` suppresses its warnings, where they were shown before."""
         stream = np.random.SeedSequence(self.seed, spawn_key=(at.seed, 1))
         with warnings.catch_warnings():
             if quiet:
@@ -105,23 +108,23 @@ class Plan:
             raise OptionError(f"the maker of {at.learner!r} made {learner!r}; accepted is a learner, with ask and tell")
         return learner
 
-    def compared(self, at: GroundAt, environment: Environment) -> int:
+    def compared(self, at: ReferenceAt, environment: Environment) -> int:
         """S_max of the comparator."""
         if self.max_switches is None:
             return default_switches(environment.n_switches, at.horizon)
         return min(self.max_switches, at.horizon - 1)
 
     def _environment_parts(self, name: str, environment: Environment) -> dict[str, Any]:
-        """As `environment_parts`, but a table that is met again and again is hashed once."""
+        """`environment_parts` of the environment, cached: the same table is hashed once."""
         if name not in self._parts or self._parts[name][0] is not environment:
             self._parts[name] = environment, environment_parts(environment)
         return self._parts[name][1]
 
-    def ground_key(self, at: GroundAt, environment: Environment) -> str:
-        """The key of a ground."""
+    def reference_key(self, at: ReferenceAt, environment: Environment) -> str:
+        """The key of a reference."""
         return key_of(
             {
-                "ground": self._environment_parts(at.environment, environment),
+                "reference": self._environment_parts(at.environment, environment),
                 "checkpoints": self.checkpoints[at.horizon].tolist(),
                 "max_switches": self.compared(at, environment),
                 "source": self.source,
@@ -135,7 +138,7 @@ class Plan:
                 "learner": learner_parts(at.learner, learner),
                 "environment": self._environment_parts(at.environment, environment),
                 "horizon": at.horizon,
-                "max_switches": None if environment.oblivious else self.compared(at.ground, environment),
+                "max_switches": None if environment.oblivious else self.compared(at.reference, environment),
                 "i": at.seed,
                 "seed": self.seed,
                 "source": self.source,
@@ -144,13 +147,23 @@ class Plan:
         )
 
 
+def size_of(maker: Maker, environment: Environment) -> int:
+    """The first argument of a maker: the number of features for linear learners where arms have them, else of arms.
+
+    A maker is known to make linear learners if it is their class, a `partial` of it, or `told` of either.
+    """
+    made = learner_of(maker)
+    is_linear = made is not None and issubclass(made, LinearLearner)
+    return environment.n_arms if environment.features is None or not is_linear else environment.features.shape[1]
+
+
 def _parse_horizons(horizon: Any) -> list[int]:
     """One horizon or several, in rising order."""
-    horizon = horizon.tolist() if isinstance(horizon, np.ndarray) else horizon  # one of no dimensions has no items
+    horizon = horizon.tolist() if isinstance(horizon, np.ndarray) else horizon  # a 0-d array becomes a number
     several = list(horizon) if isinstance(horizon, Iterable) and not isinstance(horizon, str) else [horizon]
     several = [int(one) if isinstance(one, float) and one.is_integer() else one for one in several]  # 1e6
     if not several:
-        raise OptionError("the horizons are none; accepted is a number of rounds, or several")
+        raise OptionError("horizon is empty; accepted is a number of rounds, or several")
     return sorted({parse_whole("horizon", one, 1, MOST_ROUNDS) for one in several})
 
 
@@ -165,7 +178,7 @@ def _parse_learners(learners: Any) -> dict[str, Maker]:
 
 
 def _named(environments: Any) -> dict[str, Any]:
-    """Environments by name: the one given, the scenario's id, or the kind of an environment, numbered if need be."""
+    """Environments by name: a given name, a scenario's id, or the environment's kind, numbered if it occurs twice."""
     if isinstance(environments, Mapping):
         named = dict(environments)
     else:
@@ -189,9 +202,9 @@ def _named(environments: Any) -> dict[str, Any]:
 
 
 def _parse_environment(name: str, thing: Any, horizons: list[int]) -> MakeEnvironment:
-    """How to make the environment of a seed."""
+    """A function that makes the environment from (horizon, seed)."""
     if isinstance(thing, str):
-        scenario(thing, 1)  # an unknown id is named, with the near ones
+        scenario(thing, 1)  # raises for an unknown id, and suggests similar ones
         return lambda T, seed: scenario(thing, T, seed)
     if isinstance(thing, Environment):
         for horizon in horizons:
@@ -213,7 +226,7 @@ def _made(name: str, environment: Any, horizon: int) -> Environment:
 
 
 def _check_horizon(name: str, environment: Environment, horizon: int) -> None:
-    """A game must be long enough; one with a planted path as long as the race, as its switches are counted in full."""
+    """The environment must have enough rounds; with a planted path exactly as many, as n_switches counts all of it."""
     if environment.horizon < horizon:
         raise TableError(
             f"the environment {name!r} has {environment.horizon} rounds and the race {horizon}; accepted are at least "
@@ -221,6 +234,6 @@ def _check_horizon(name: str, environment: Environment, horizon: int) -> None:
         )
     if environment.horizon > horizon and environment.n_switches is not None:
         raise OptionError(
-            f"the environment {name!r} was planted over {environment.horizon} rounds and the race has {horizon}; "
+            f"the environment {name!r} has a planted path of {environment.horizon} rounds and the race has {horizon}; "
             "accepted is the same number"
         )

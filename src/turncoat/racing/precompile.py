@@ -8,58 +8,55 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from turncoat._compile.dispatch import loss_of, mean_of, see
+from turncoat._compile.games import pack
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.learners import Learner
-from turncoat.racing.reference import follow, start_walk
+from turncoat.racing.reference import AdaptiveComparator, follow, start_walk
 from turncoat.racing.split import can_split, split_losses
-from turncoat.racing.witness import Witness
 from turncoat.regret import Comparator
-from turncoat.simulate.loop import blank_notes, run, state_in
+from turncoat.simulate.loop import advance, blank_notes, game_of, parts_in
 
 
-def warm_up_ground(environment: Environment) -> None:
-    """Compile what lays the ground."""
+def precompile_reference(environment: Environment) -> None:
+    """Compile what computes the reference."""
     block = np.empty((0, environment.n_arms))
-    write_losses(environment.game, 0, block)
-    follow(environment.game, start_walk(), 0, 0)
+    game = environment.game  # kept for as long as its words are used
+    words = pack(game)
+    write_losses(words, 0, block)
+    follow(words, start_walk(), 0, 0)
     Comparator(environment.n_arms, 1).advance(block)
 
 
-def warm_up_cell(learner: Any, environment: Environment, split: bool = False) -> None:
+def precompile_cell(learner: Any, environment: Environment, split: bool = False) -> None:
     """Compile what plays the cell. Learner and environment are thrown away: an adversary may have seen a round."""
-    game = environment.game
     if not environment.oblivious:
-        Witness(environment, 1).see(0, np.empty(0, dtype=np.int64))
+        AdaptiveComparator(environment, 1).see(0, np.empty(0, dtype=np.int64))
     if isinstance(learner, Learner):
-        state = state_in(learner, environment.features)
-        run(state, game, blank_notes(0, environment.n_arms), 0, 0, *learner.loss_range)
+        game, notes = game_of(environment), blank_notes(0, environment.n_arms)
+        advance(learner, parts_in(learner, environment.features), game, notes, 0, 0)
         if split and can_split(learner):
             split_losses(learner, environment, np.empty(0, dtype=np.int64))
-    else:
-        loss_of(game, 0, 0), mean_of(game, 0, 0), see(game, 0, 0)
 
 
-def warm_up(
-    grounds: list[Environment],
+def precompile(
+    references: list[Environment],
     cells: list[tuple[Any, Environment]],
     split: bool,
     on_compile: Callable[[int, int], Any] = lambda done, total: None,
 ) -> None:
-    """Compile what lays these grounds and plays these cells, of which one of a kind is enough. All are thrown away."""
-    total = len(grounds) + len(cells)
-    on_compile(0, total)
-    for done, environment in enumerate(grounds, 1):
-        warm_up_ground(environment)
-        on_compile(done, total)
-    for done, (learner, environment) in enumerate(cells, 1 + len(grounds)):
-        warm_up_cell(learner, environment, split)
-        on_compile(done, total)
+    """Compile what computes these references and plays these cells; one of a kind is enough. All are thrown away."""
+    kinds = [partial(precompile_reference, environment) for environment in references]
+    kinds += [partial(precompile_cell, learner, environment, split) for learner, environment in cells]
+    on_compile(0, len(kinds))
+    for done, compile_kind in enumerate(kinds, 1):
+        compile_kind()
+        on_compile(done, len(kinds))
 
 
 def as_sent(environment: Environment) -> Environment:

@@ -1,4 +1,4 @@
-"""Result: what a race found, as polars frames in long format, and who did best.
+"""Result: the outcome of a race, as polars frames in long format, and its leaderboards.
 
 traces    environment, learner, seed, t, loss, regret, pseudo_regret
 frontier  environment, learner, seed, S, regret            after the last round, for all S of the comparator
@@ -17,61 +17,61 @@ All but the growth are of the longest horizon.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from turncoat.racing.cell import Cell
-from turncoat.racing.coordinates import CellAt, GroundAt, Names
-from turncoat.racing.files import load_record
+from turncoat.racing.coordinates import CellAt, Names, ReferenceAt
 from turncoat.racing.frames import frame
 from turncoat.racing.leaderboard import leaderboard, overall
-from turncoat.racing.manifest import cell_file, ground_file, read_manifest
-from turncoat.racing.reference import Ground
+from turncoat.racing.reference import Reference
+from turncoat.racing.storage import Store, read_manifest
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 class Result:
-    """The finished cells of a race and the grounds they stand on. `Result.load` opens a saved race."""
+    """The finished cells of a race and the references they stand on. `Result.load` opens a saved race."""
 
     def __init__(
-        self, names: Names, cells: Mapping[CellAt, Cell], grounds: Mapping[GroundAt, Ground], about: Mapping[str, str]
+        self,
+        names: Names,
+        cells: Mapping[CellAt, Cell],
+        references: Mapping[ReferenceAt, Reference],
+        about: Mapping[str, str],
     ) -> None:
         self.names = names
         self.cells = cells
-        self.grounds = grounds
+        self.references = references
         self.about = about  # versions, machine, seed
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """The race that was saved in a folder, finished or not. What is damaged is left out: see `missing`."""
         path = Path(folder)
-        manifest = read_manifest(path)
-        cells = {at: load_record(Cell, cell_file(path, key), key) for at, key in manifest.cells.items()}
-        grounds = {at: load_record(Ground, ground_file(path, key), key) for at, key in manifest.grounds.items()}
-        return cls(
-            manifest.names,
-            {at: cell for at, cell in cells.items() if cell is not None},
-            {at: ground for at, ground in grounds.items() if ground is not None},
-            manifest.about,
-        )
+        names, about, keys = read_manifest(path)
+        store = Store(path)
+        for at, key in keys.items():
+            store.find(at, key)
+        return cls(names, store.cells, store.references, about)
 
     @property
     def missing(self) -> list[CellAt]:
-        """The cells that are not there, or whose ground is not."""
+        """The cells that are not there, or whose reference is not."""
         return [at for at in self.names.cells() if not self._is_finished(at)]
 
-    def finished(self) -> dict[CellAt, tuple[Cell, Ground]]:
-        """Every finished cell with its ground: environment by environment, learner by learner, seed by seed."""
-        return {at: (self.cells[at], self.grounds[at.ground]) for at in self.names.cells() if self._is_finished(at)}
+    def finished(self) -> dict[CellAt, tuple[Cell, Reference]]:
+        """Every finished cell with its reference: environment by environment, learner by learner, seed by seed."""
+        return {
+            at: (self.cells[at], self.references[at.reference]) for at in self.names.cells() if self._is_finished(at)
+        }
 
-    def _longest(self) -> dict[CellAt, tuple[Cell, Ground]]:
+    def _longest(self) -> dict[CellAt, tuple[Cell, Reference]]:
         return {at: both for at, both in self.finished().items() if at.horizon == self.names.horizon}
 
     def _is_finished(self, at: CellAt) -> bool:
-        return at in self.cells and at.ground in self.grounds
+        return at in self.cells and at.reference in self.references
 
     @property
     def traces(self) -> pl.DataFrame:
@@ -100,7 +100,7 @@ class Result:
 
     @property
     def times(self) -> pl.DataFrame:
-        """Nanoseconds a round."""
+        """Nanoseconds per round."""
         return frame("times", self._longest())
 
     @property
@@ -120,14 +120,14 @@ class Result:
         return frame("bounds", self._longest())
 
     def leaderboard(self) -> pl.DataFrame:
-        """For each environment, best first: mean regret and rank with 95 % intervals over seeds, time a round.
+        """For each environment, best first: mean regret and rank with 95 % intervals over seeds, time per round.
 
         Learners are ranked among those that see the same: bandits first, then those of full information.
         """
         return leaderboard(frame("finals", self._longest()), self.names.settings)
 
     def overall(self) -> pl.DataFrame:
-        """Over all environments, best first: the mean rank in a single game with a 95 % interval, time a round.
+        """Over all environments, best first: the mean rank in a single game with a 95 % interval, time per round.
 
         Ranked as in `leaderboard`, among those that see the same.
         """
@@ -135,9 +135,10 @@ class Result:
 
     def report(self, folder: str | Path) -> Path:
         """Write report.html and every figure as PDF, SVG and PNG into a folder; returns the path of the page."""
-        room: Any = import_module("turncoat.report")  # it stands above this one, so it is called by name
-        page: Path = room.report(room.frames_of(self), folder)
-        return page
+        from turncoat.racing.report_frames import frames_of
+        from turncoat.report import report
+
+        return report(frames_of(self), folder)
 
     def __repr__(self) -> str:
         n_missing, n = len(self.missing), len(list(self.names.cells()))

@@ -1,4 +1,10 @@
-"""What was written: a hash of the code behind a class of somebody else's, so that an edited one is another one.
+"""Keys of results: a hash of everything that a result depends on, and of nothing else (content addressing).
+
+A cell is known by its learner's first state, the environment's fields, horizon, seed and the package's sources; not by
+what the learner is called. A reference is known by the environment's fields, its checkpoints and its comparator.
+What comes from outside the package is also known by how it was written.
+
+Source hash: a hash of the code behind a class from outside the package, so that an edited class is another one.
 
 Of a class that stands in a file all of that file counts, and so do the files of the classes it is built on. Of one that
 was typed in, at a prompt or in a notebook, all functions and classes typed in there count, with the plain values they
@@ -9,6 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
+import pickle
+import reprlib
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -17,11 +26,13 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from turncoat._compile.cache import PACKAGE
+from turncoat.environments import Environment
+from turncoat.errors import OptionError
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
 
 
-def written(kind: type) -> str:
+def class_hash(kind: type) -> str:
     """A hash of the code behind a class; empty if all of it is this package's, which has a hash of its own."""
     files, typed = set(), set()
     for one in kind.__mro__:
@@ -77,3 +88,52 @@ def _words(code: CodeType, known: dict[str, Any]) -> Iterator[str]:
 def _value(value: Any) -> str:
     """A plain value, in one way only."""
     return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
+
+
+_PASSING = ("token", "turncoat")  # of a learner's state: what says nothing about how it plays
+
+
+def key_of(parts: dict[str, Any]) -> str:
+    """The sha256 of plain values, written in one way only."""
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def environment_parts(environment: Environment) -> dict[str, Any]:
+    """What makes an environment the one it is."""
+    fields = environment.fields()
+    for word, value in fields.items():
+        if not _is_plain({word: value}):
+            raise OptionError(
+                f"the field {word!r} of {environment!r} is {reprlib.repr(value)}; accepted are plain JSON values that "
+                "tell it from every other environment"
+            )
+    return {"fields": fields, "file": class_hash(type(environment))}
+
+
+def learner_parts(name: str, learner: Any) -> dict[str, Any]:
+    """What makes a learner the one it is before its first round: its state, or all of it where it cannot tell."""
+    kind = type(learner)
+    parts = {"class": f"{kind.__module__}.{kind.__qualname__}", "file": class_hash(kind)}
+    try:
+        state = learner.state()
+    except Exception:  # there is none, or it is something else of that name
+        state = None
+    if isinstance(state, dict) and _is_plain(state):
+        return {**parts, "state": {word: state[word] for word in state if word not in _PASSING}}
+    try:
+        return {**parts, "pickle": hashlib.sha256(pickle.dumps(learner, protocol=4)).hexdigest()}
+    except Exception as problem:  # pickling a user's class may fail in any way
+        raise OptionError(
+            f"the results of {name!r} cannot be stored, as nothing tells its learner from another one; accepted in a "
+            f"race with a folder are learners with a state() of plain values, or that can be pickled ({problem})"
+        ) from problem
+
+
+def _is_plain(value: Any) -> bool:
+    """Can it be written as JSON?"""
+    try:
+        json.dumps(value, allow_nan=False, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True

@@ -1,23 +1,23 @@
-"""race: learners × environments × seeds, each game played once, measured on common ground, stored and resumable."""
+"""race: learners × environments × seeds, each game played once, measured against one reference, stored, resumable."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turncoat.environments import Environment
+from turncoat.learners.entries import Maker
 from turncoat.racing.cell import Cell
-from turncoat.racing.coordinates import CellAt, GroundAt
-from turncoat.racing.engines import CellJob, GroundJob, Job, check_sendable, do_all, parse_engine
-from turncoat.racing.entries import Maker
-from turncoat.racing.manifest import about
+from turncoat.racing.coordinates import At, CellAt, ReferenceAt
+from turncoat.racing.engines import Job, check_sendable, do_all, parse_engine, play
 from turncoat.racing.plan import Plan
-from turncoat.racing.precompile import as_sent, warm_up
-from turncoat.racing.reference import Ground
+from turncoat.racing.precompile import as_sent, precompile
+from turncoat.racing.reference import Reference, compute_reference
 from turncoat.racing.result import Result
-from turncoat.racing.storage import Memory, open_store
+from turncoat.racing.storage import Memory, about, open_store
 
 Environments = str | Environment | Sequence[Any] | Mapping[str, Any]
 
@@ -44,7 +44,7 @@ class Progress(NamedTuple):
         return self.seconds * self.rounds_left / self.rounds
 
 
-def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them optional
+def race(  # noqa: PLR0913  all but one of them are optional
     learners: Mapping[str, Maker],
     environments: Environments = ("flip/3",),
     horizon: int | Sequence[int] = 100_000,
@@ -74,14 +74,14 @@ def race(  # noqa: PLR0913  the words of DESIGN's contract, all but one of them 
     """
     plan = Plan(learners, environments, horizon, seeds, seed, max_switches, split)
     crew = parse_engine(engine, workers)
-    with open_store(folder, plan) as store:
+    with open_store(folder) as store:
         missing = _Missing(plan, store)
         kinds = missing.kinds(sent=engine != "threads")
         if engine != "threads":
             check_sendable([*kinds[0], *(game for _, game in kinds[1])], [learner for learner, _ in kinds[1]])
-        warm_up(*kinds, on_compile)
-        result = Result(plan.names(), store.cells, store.grounds, about(plan))
-        if missing.cells or missing.grounds:
+        precompile(*kinds, on_compile)
+        result = Result(plan.names(), store.cells, store.references, about(plan))
+        if missing.cells or missing.references:
             with crew() as at_work:
                 at_work.prepare(*missing.kinds(sent=False))
                 _work(do_all(at_work, missing.jobs()), missing, store, result, on_progress)
@@ -94,77 +94,73 @@ class _Missing:
     def __init__(self, plan: Plan, store: Memory) -> None:
         self.plan = plan
         self.n_found = 0
-        self.grounds: dict[GroundAt, str] = {}
+        self.references: dict[ReferenceAt, str] = {}
         self.cells: dict[CellAt, str] = {}
-        self.places: dict[str, list[GroundAt]] = {}  # a ground may serve several seeds
-        for ground_at in plan.grounds():
-            environment = plan.environment(ground_at)
-            key = plan.ground_key(ground_at, environment)
-            self._look_for_ground(store, ground_at, key)
-            for name in plan.learners:
-                at = CellAt(ground_at.environment, name, ground_at.seed, ground_at.horizon)
+        self.places: dict[str, list[ReferenceAt]] = {}  # a reference may serve several seeds
+        for reference_at in plan.references():
+            environment = plan.environment(reference_at)
+            key = plan.reference_key(reference_at, environment)
+            places = self.places.setdefault(key, [])
+            places.append(reference_at)
+            if not store.find(reference_at, key) and len(places) == 1:
+                self.references[reference_at] = key
+            for at in plan.cells(reference_at):
                 learner = plan.learner(at, environment)
                 cell_key = plan.cell_key(at, learner, environment) if store.keyed else ""
-                if store.find_cell(at, cell_key):
+                if store.find(at, cell_key):
                     self.n_found += 1
                 else:
                     self.cells[at] = cell_key
-        store.begin()
-
-    def _look_for_ground(self, store: Memory, at: GroundAt, key: str) -> None:
-        self.places.setdefault(key, []).append(at)
-        if not store.find_ground(at, key) and len(self.places[key]) == 1:
-            self.grounds[at] = key
+        store.begin(plan)
 
     def kinds(self, sent: bool) -> tuple[list[Environment], list[tuple[Any, Environment]], bool]:
-        """One ground and one cell of every kind, to be compiled; if `sent`, as other processes will have them.
+        """One reference and one cell of every kind, to be compiled; if `sent`, as other processes will have them.
 
         And whether regret is split.
         """
-        first = dict.fromkeys(at._replace(seed=0) for at in self.grounds)
-        grounds = {at.environment: self._environment(at, sent) for at in first}
-        cells = {}
-        for at in dict.fromkeys(at._replace(seed=0) for at in self.cells):
-            environment = self._environment(at.ground, sent)
-            cells[at.environment, at.learner] = self.plan.learner(at, environment, quiet=True), environment
-        return list(grounds.values()), list(cells.values()), self.plan.split
+        references = {at.environment: at._replace(seed=0) for at in self.references}
+        cells = []
+        for at in {(at.environment, at.learner): at._replace(seed=0) for at in self.cells}.values():
+            environment = self._environment(at.reference, sent)
+            cells.append((self.plan.learner(at, environment, quiet=True), environment))
+        return [self._environment(at, sent) for at in references.values()], cells, self.plan.split
 
-    def _environment(self, at: GroundAt, sent: bool) -> Environment:
+    def _environment(self, at: ReferenceAt, sent: bool) -> Environment:
         environment = self.plan.environment(at)
         return as_sent(environment) if sent else environment
 
     def jobs(self) -> Iterator[Job]:
-        """Grounds and cells, game by game."""
+        """References and cells, game by game."""
         plan = self.plan
-        for at in plan.grounds():
+        for at in plan.references():
             t = plan.checkpoints[at.horizon]
-            if at in self.grounds:
+            if at in self.references:
                 environment = plan.environment(at)
-                yield GroundJob(at, environment, t, plan.compared(at, environment))
-            for name in plan.learners:
-                cell_at = CellAt(at.environment, name, at.seed, at.horizon)
+                yield Job(at, partial(compute_reference, environment, t, plan.compared(at, environment)))
+            for cell_at in plan.cells(at):
                 if cell_at in self.cells:
                     environment = plan.environment(at)
                     learner = plan.learner(cell_at, environment, quiet=True)
-                    yield CellJob(cell_at, learner, environment, t, plan.compared(at, environment), plan.split)
+                    compared = plan.compared(at, environment)
+                    yield Job(cell_at, partial(play, learner, environment, t, compared, plan.split))
 
 
 def _work(
-    finished: Iterable[tuple[CellAt | GroundAt, Cell | Ground]],
+    finished: Iterable[tuple[At, Cell | Reference]],
     missing: _Missing,
     store: Memory,
     result: Result,
     on_progress: Callable[[Progress], Any],
 ) -> None:
-    """Save what comes, and tell of it."""
+    """Save what comes, and report it."""
     began = time.perf_counter()
     total, done, rounds = missing.n_found + len(missing.cells), missing.n_found, 0
     rounds_left = sum(at.horizon for at in missing.cells)
     for at, outcome in finished:
-        if isinstance(at, GroundAt) and isinstance(outcome, Ground):
-            key = missing.grounds[at]
-            store.add_ground(missing.places[key], key, outcome)
-        elif isinstance(at, CellAt) and isinstance(outcome, Cell):
-            store.add_cell(at, missing.cells[at], outcome)
-            done, rounds, rounds_left = done + 1, rounds + at.horizon, rounds_left - at.horizon
-            on_progress(Progress(at, done, total, rounds, rounds_left, time.perf_counter() - began, result))
+        if isinstance(at, ReferenceAt):
+            key = missing.references[at]
+            store.add(missing.places[key], key, outcome)
+            continue
+        store.add([at], missing.cells[at], outcome)
+        done, rounds, rounds_left = done + 1, rounds + at.horizon, rounds_left - at.horizon
+        on_progress(Progress(at, done, total, rounds, rounds_left, time.perf_counter() - began, result))

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from turncoat._compile.jit import jit_game
 from turncoat.errors import OptionError, TableError
 from turncoat.types import Matrix, Vector
+from turncoat.validation.numbers import is_whole
 
 MOST_ROUNDS = 20_000
 
@@ -52,7 +53,7 @@ def best_point_losses(losses: ArrayLike, max_switches: int) -> Vector:
         raise OptionError(
             f"losses have {T} rounds; accepted are at most {MOST_ROUNDS}: the work grows with their square"
         )
-    if isinstance(max_switches, bool) or not isinstance(max_switches, int | np.integer) or max_switches < 0:
+    if not is_whole(max_switches) or max_switches < 0:
         raise OptionError(f"max_switches is {max_switches!r}; accepted are whole numbers of at least 0")
     sums = np.concatenate([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0)])
     best = np.zeros((min(int(max_switches), T - 1) + 1, T + 1))

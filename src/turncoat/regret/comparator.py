@@ -19,8 +19,8 @@ In (3) the arm switched from may be k itself: f never rises with s, so in that c
 Rounding: floating-point addition never reverses an order, so L*(s) is, to the last bit, the least of all sequences'
 totals added up round by round. Whole-number losses are exact while their sums stay below 2**53.
 
-Cost: K·(S + 1) cells a round, no more memory than that, and both inner loops go over s, which processors do many at a
-time. The problem is posed in M. Herbster and M. K. Warmuth, "Tracking the best expert", Machine Learning 32 (1998).
+Cost: K·(S + 1) cells per round, no more memory than that; both inner loops run over s and are vectorised. The problem
+is posed in M. Herbster and M. K. Warmuth, "Tracking the best expert", Machine Learning 32 (1998).
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ from numpy.typing import ArrayLike
 
 from turncoat._compile.jit import jit_game
 from turncoat.errors import OptionError
-from turncoat.tables import as_table
 from turncoat.types import Matrix, Vector
-from turncoat.validation.tables import as_switches, blocks
+from turncoat.validation.tables import as_switches, as_table, blocks
 
 
 class Frontier(NamedTuple):

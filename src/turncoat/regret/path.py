@@ -1,34 +1,39 @@
 """A sequence of arms that attains L*(S), found in one pass and in little memory.
 
-The dynamic programme of `comparator.py`, which also remembers how it got where it is. For each end (k, s) the switches
+The dynamic programme of `comparator.py` with back pointers. For each end (k, s) the switches
 that led there form a chain of nodes, newest first:
 
     node = (round of the switch, arm switched from, node before it, or -1)                                     (5)
 
 In a round, all arms that take m(s - 1) in equation (3) switch from the same arm, so they share one new node. Most
-nodes soon lead to no end any more: when the pool of nodes is full, those that do are kept, in order, and if they fill
-more than half of it the pool doubles. So a sweep is paid for by the nodes made since the last one.
+nodes soon lead to no end any more. Garbage collection: when the pool of nodes is full, those that do are kept, in
+order, and if they fill more than half of it the pool doubles. So a sweep costs O(1) per node made since the last one.
 
 Memory: an end at s has at most s nodes behind it, so at most K·S·(S + 1)/2 nodes are live, whatever T is, and chains
 that share their past make it far fewer: about 1,200 at K = 10, S = 50, T = 100,000, where a table of all choices has
 5e7 entries. That is for S far below T: when S is a good part of T, live nodes grow like S² (2 GB at T = 16,000,
 S = 8,000). The pool never has more than four times as many places as there were live nodes, or its first size.
 
-Ties: a sequence stays where it is unless a switch is strictly better. Cost: K·(S + 1) cells a round. Where all
-sequences are allowed, S >= T - 1, there is nothing to find: the first least arm of each round is one.
+Ties: a sequence stays where it is unless a switch is strictly better. Cost: K·(S + 1) cells per round. Where all
+sequences are allowed, S >= T - 1, the first arm of least loss of each round is one.
+
+Regret: what the played arms lost beyond a comparator. Losses and arms in, numbers out.
+
+Totals are added up round by round, as the comparator's are. So the regret of a best sequence is exactly 0, and that of
+any sequence with at most s switches is never below 0 at s, not even by a rounding error.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from turncoat._compile.jit import jit_game
-from turncoat.tables import as_table
+from turncoat.regret.comparator import best_switching_losses
 from turncoat.types import Ints, Matrix, Vector
-from turncoat.validation.tables import as_switches, blocks
+from turncoat.validation.tables import as_arms, as_switches, as_table, blocks
 
 ROUND, ARM, PARENT = 0, 1, 2  # the columns of a node
 FIRST_NODES = 1024
@@ -137,7 +142,7 @@ class PathComparator:
             self.nodes = grown
 
     def path(self) -> Ints:
-        """The arms, one a round so far, that lose the least with at most n_switches switches."""
+        """The arms, one per round so far, that lose the least with at most n_switches switches."""
         arms = np.empty(self.n_rounds, dtype=np.int64)
         arm, node, end = self.trails.best[-1], self.trails.heads[-1, self.trails.best[-1]], self.n_rounds
         while node >= 0:
@@ -149,7 +154,7 @@ class PathComparator:
 
 
 def best_switching_path(losses: ArrayLike, n_switches: int) -> Ints:
-    """The arms, one a round, of a sequence that attains L*(n_switches) with at most that many switches.
+    """The arms, one per round, of a sequence that attains L*(n_switches) with at most that many switches.
 
     `losses` is a (T, K) table of finite numbers. Where several sequences attain it, one of them is given.
     """
@@ -162,3 +167,37 @@ def best_switching_path(losses: ArrayLike, n_switches: int) -> Ints:
     for _, block in blocks(table, n_switches):
         comparator.advance(block)
     return comparator.path()
+
+
+@jit_game
+def add_losses(total: float, block: Matrix, arms: Ints) -> float:
+    """The total, and on top of it the loss of one arm in each row of a block."""
+    if arms.size != block.shape[0] or (arms.size > 0 and (arms.min() < 0 or arms.max() >= block.shape[1])):
+        raise IndexError("the arms do not fit the block")
+    for i in range(block.shape[0]):
+        total += block[i, arms[i]]
+    return total
+
+
+def _total(table: NDArray[Any], name: str, arms: ArrayLike) -> float:
+    sequence = as_arms(name, arms, *table.shape)
+    total = 0.0
+    for start, block in blocks(table, 0):
+        total = add_losses(total, block, sequence[start : start + len(block)])
+    return float(total)
+
+
+def switching_regret(losses: ArrayLike, played: ArrayLike, max_switches: int) -> Vector:
+    """The loss of the played arms minus L*(s), for s = 0, …, max_switches.
+
+    `losses` is a (T, K) table of finite numbers, `played` the T arms chosen, counted from 0.
+    """
+    as_switches("max_switches", max_switches)
+    table = as_table(losses)
+    return _total(table, "played", played) - best_switching_losses(table, max_switches)
+
+
+def path_regret(losses: ArrayLike, played: ArrayLike, path: ArrayLike) -> float:
+    """The loss of the played arms minus that of a given sequence of arms, such as the one an environment planted."""
+    table = as_table(losses)
+    return _total(table, "played", played) - _total(table, "path", path)

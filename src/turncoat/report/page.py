@@ -1,29 +1,39 @@
-"""The page: one HTML file with everything in it. It opens from a disk, a mail or an archive, and asks for nothing.
+"""The page of a report: one self-contained HTML file, which loads nothing from the network.
 
 Vega, Vega-Lite and Vega-Embed come from vl-convert's bundle. A content security policy in the page's head forbids every
-request, so a figure that tried to load something would fail rather than call home.
+request, so a figure that tried to load something would fail rather than call home. The template, page.html, escapes
+all that it is given, except what is marked as safe here.
+
+Its leaderboards: a table per feedback group, a row per learner, a column per game; all but the best dozen are folded.
 """
 
 from __future__ import annotations
 
-import html
 import json
+import math
 from collections.abc import Mapping
 from importlib.resources import files
-from string import Template
 from typing import Any
 
+import jinja2
 import polars as pl
 import vl_convert
+from markupsafe import Markup
 
+from turncoat.learners.entries import TOP_N, by_feedback_group
 from turncoat.report.figures.catalogue import Figure
-from turncoat.report.frames import Frames
-from turncoat.report.front import front
-from turncoat.report.standings_table import standings
-from turncoat.report.styles import DARK, LIGHT, Look, label
+from turncoat.report.figures.leaderboard import rank_words
+from turncoat.report.frames import Frames, top_learners
+from turncoat.report.styles import DARK, LIGHT, Style, label
 from turncoat.report.write import vega_lite_version
 
-MANY_GAMES = 8  # more, and figures wait folded until somebody wants to see them
+MANY_GAMES = 8  # with more, figures are folded, and drawn when the reader opens them
+OPEN = ("leaderboard", "times")  # frames whose figures are never folded
+GROUPS = {
+    "bandit": "They see the loss of the arm they played",
+    "full information": "They see the losses of all arms, and are ranked among themselves",
+    "linear": "They see the features of the arms, and are ranked among themselves",
+}
 
 Drawn = list[tuple[Figure, dict[str, Any]]]
 
@@ -38,39 +48,39 @@ MARKERS = {
 }
 
 
-def page(frames: Frames, looks: Mapping[str, Look], drawn: Drawn, everyone: Drawn) -> str:
+def page(frames: Frames, styles: Mapping[str, Style], drawn: Drawn, everyone: Drawn) -> str:
     """The whole page as text. `everyone`: the figures with all learners, if `drawn` has only the best."""
     whole = {figure.name: spec for figure, spec in everyone}
     figures = {figure.name: {"front": spec, "all": whole.get(figure.name)} for figure, spec in drawn}
-    data = {"figures": figures, "light": LIGHT, "dark": DARK}
-    chosen, many = set(front(frames)), len(frames.environments()) > MANY_GAMES
-    words = {
-        "title": html.escape(frames.title),
-        "raced": _raced(frames),
-        "games": _games(frames),
-        "open": "" if many else " open",
-        "legend": "\n".join(_chip(learner, looks, learner not in chosen) for learner in looks),
-        "more": _more(len(looks), len(chosen)),
-        "leaderboard": standings(frames, looks),
-        "figures": "\n".join(
-            _section(figure, folded=many and figure.needs not in ("leaderboard", "times")) for figure, _ in drawn
-        ),
-        "about": "\n".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in frames.about.items()),
-        "bundle": _code(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vega_lite_version())),
-        "data": _json(data),
-    }
-    template = files("turncoat.report").joinpath("page.html").read_text(encoding="utf-8")
-    return Template(template).substitute(words)
+    many = len(frames.environments()) > MANY_GAMES
+    template: jinja2.Template = jinja2.Template(
+        files("turncoat.report").joinpath("page.html").read_text(encoding="utf-8"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return template.render(
+        frames=frames,
+        raced=_raced(frames),
+        many=many,
+        legend=[(name, label(name, style), style, MARKERS[style.shape]) for name, style in styles.items()],
+        chosen=set(top_learners(frames)),
+        figures=[(figure, many and figure.needs not in OPEN) for figure, _ in drawn],
+        bundle=_code(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vega_lite_version())),
+        data=_json({"figures": figures, "light": LIGHT, "dark": DARK}),
+        **_standings(frames, styles),
+    )
 
 
-def _code(text: str) -> str:
+def _code(text: str) -> Markup:
     """JavaScript that cannot end the script element it stands in. (In it, `</` may also begin a regular expression.)"""
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
 
 
-def _json(data: Any) -> str:
+def _json(data: Any) -> Markup:
     """Data for a script element: no `<` at all, whatever a learner is called."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return Markup(json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))
 
 
 def _count(n: int, noun: str) -> str:
@@ -88,55 +98,29 @@ def _raced(frames: Frames) -> str:
     who, where = _count(len(frames.learners()), "learner"), _count(len(frames.environments()), "environment")
     watching = frames.games.filter(~pl.col("oblivious"))["environment"].to_list()
     but = f", except against adversaries that see the arms played ({', '.join(watching)})" if watching else ""
-    return html.escape(
-        f"{who} in {where}, {length} rounds each{over}. All learners of a seed met the same losses{but}."
-    )
+    return f"{who} in {where}, {length} rounds each{over}. All learners of a seed met the same losses{but}."
 
 
-def _games(frames: Frames) -> str:
-    """What the environments are, a row each."""
-    rows = []
-    for game in frames.games.iter_rows(named=True):
-        switches = "–" if game["n_switches"] is None else f"{game['n_switches']:,}"
-        cells = (
-            game["environment"],
-            game["description"] or "",
-            f"{game['n_arms']:,}",
-            f"{game['horizon']:,}",
-            switches,
-        )
-        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-    return "\n".join(rows)
+def _standings(frames: Frames, styles: Mapping[str, Style]) -> dict[str, Any]:
+    """What the template needs for the tables. Where nothing is known of settings or ranks, they have no column."""
+    settings, ranks = frames.settings(), None
+    if frames.overall is not None and "mean_rank" in frames.overall.columns:
+        ranks = dict(frames.overall.select("learner", "mean_rank").iter_rows())
+    games = frames.leaderboard if frames.times is None else frames.times
+    return {
+        "groups": [(group, GROUPS[group], names) for group, names in by_feedback_group(styles, settings).items()],
+        "top": TOP_N,
+        "settings": settings,
+        "ranks": ranks,
+        "took": dict(games.group_by("learner").agg(pl.col("ns_per_round").median()).iter_rows()),
+        "board": {(row["environment"], row["learner"]): row for row in frames.leaderboard.iter_rows(named=True)},
+        "number": lambda value, digits: "–" if value is None else f"{value:,.{digits}f}",
+        "regret": _regret,
+        "rank": rank_words,
+    }
 
 
-def _chip(learner: str, looks: Mapping[str, Look], rest: bool) -> str:
-    """A learner in the legend: a piece of its line, its marker, its name."""
-    look = looks[learner]
-    dash = " ".join(map(str, look.dash))
-    line = f'<line x1="0" y1="7" x2="40" y2="7" stroke="{look.colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-    marker = f'<path d="{MARKERS[look.shape]}" transform="translate(20 7)" fill="{look.colour}"/>'
-    swatch = f'<svg width="40" height="14" aria-hidden="true">{line}{marker}</svg>'
-    name = html.escape(learner, quote=True)
-    words = html.escape(label(learner, look))
-    kind = ' class="rest"' if rest else ""
-    return f'<button type="button" data-learner="{name}" aria-pressed="false"{kind}>{swatch}{words}</button>'
-
-
-def _more(n: int, n_front: int) -> str:
-    if n <= n_front:
-        return ""
-    return (
-        f'<button type="button" id="more" aria-pressed="false" data-other="show the best {n_front} only">'
-        f"show all {n} learners, not only the best {n_front}</button>"
-    )
-
-
-def _section(figure: Figure, *, folded: bool) -> str:
-    """A figure with its words; folded, it is drawn when its reader opens it."""
-    title, reading = html.escape(figure.title), f"<p>{html.escape(figure.reading)}</p>"
-    place = f'<div class="figure" data-figure="{figure.name}"></div>'
-    if folded:
-        inside = f"<details><summary><h2>{title}</h2></summary>{reading}{place}</details>"
-    else:
-        inside = f"<h2>{title}</h2>{reading}{place}"
-    return f'<section id="{figure.name}">{inside}</section>'
+def _regret(row: dict[str, Any]) -> str:
+    """`1,234 ± 56`."""
+    half = math.nan if row["high"] is None or row["low"] is None else (row["high"] - row["low"]) / 2
+    return f"{row['regret']:,.0f}" + ("" if math.isnan(half) else f" ± {half:,.0f}")

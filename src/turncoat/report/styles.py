@@ -1,4 +1,4 @@
-"""How things look: every learner has one colour, dash and marker in all figures; paper may be white or black.
+"""Styles: every learner has one colour, dash and marker in all figures, on a light or a dark background.
 
 The first colours are those of Okabe & Ito ("Color universal design", 2008), which the colour-blind can tell apart,
 less black and yellow, which vanish on one of the two backgrounds, with a middle grey added. Five more make a dozen;
@@ -13,7 +13,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from turncoat.racing import BANDIT, ENTRIES, FEW, league_of
+from turncoat.learners.entries import BANDIT, ENTRIES, FEW, feedback_group
 
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#808080"),
@@ -32,31 +32,31 @@ NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _KNOWN = {learner: place for place, learner in enumerate(dict.fromkeys([*FEW, *ENTRIES]))}
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """A learner's colour, dash, marker and line: 12 colours and 5 dashes make 60 pairs before one comes again."""
 
     colour: str
     dash: tuple[int, ...]
     shape: str
     width: float
-    league: str = ""  # of those that see more than one loss a round: written beside the name
+    group: str = ""  # feedback group, if not bandit: shown after the name
 
 
-def label(text: str, look: Look | None) -> str:
-    """What is written of a learner, with its league if it sees more than the others."""
-    return f"{text} ({look.league})" if look is not None and look.league else text
+def label(text: str, style: Style | None) -> str:
+    """What is written of a learner, with its group if it sees more than the others."""
+    return f"{text} ({style.group})" if style is not None and style.group else text
 
 
-def looks_of(learners: list[str], settings: Mapping[str, str] = NO_SETTINGS) -> dict[str, Look]:
-    """A look for each learner, in this order. Those that race by default have the same one in every report."""
+def styles_of(learners: list[str], settings: Mapping[str, str] = NO_SETTINGS) -> dict[str, Style]:
+    """A style for each learner, in this order. Those that race by default have the same one in every report."""
     places: dict[str, int] = {}
     for learner in sorted(learners, key=lambda learner: _KNOWN.get(learner, len(_KNOWN))):
         wished = _KNOWN.get(learner, 0)
         places[learner] = next(place for place in count(wished) if _is_free(place, set(places.values())))
-    leagues = {learner: league_of(settings.get(learner, "")) for learner in learners}
+    groups = {learner: feedback_group(settings.get(learner, "")) for learner in learners}
     return {
-        learner: _look(places[learner], learner)._replace(league="" if league == BANDIT else league)
-        for learner, league in leagues.items()
+        learner: _style(places[learner], learner)._replace(group="" if group == BANDIT else group)
+        for learner, group in groups.items()
     }
 
 
@@ -66,12 +66,12 @@ def _is_free(place: int, taken: set[int]) -> bool:
     return place not in taken and (len(taken) >= n or place % n not in {other % n for other in taken})
 
 
-def _look(place: int, learner: str) -> Look:
+def _style(place: int, learner: str) -> Style:
     width = THICK if learner == FEW[0] else THIN
-    return Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], SHAPES[place % len(SHAPES)], width)
+    return Style(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], SHAPES[place % len(SHAPES)], width)
 
 
-def paper(ink: str, faint: str, background: str) -> dict[str, Any]:
+def theme(ink: str, faint: str, background: str) -> dict[str, Any]:
     """What Vega needs to know to draw with this ink on this paper."""
     return {
         "background": background,
@@ -100,5 +100,5 @@ def paper(ink: str, faint: str, background: str) -> dict[str, Any]:
     }
 
 
-LIGHT = paper(ink="#1f1f1f", faint="#e6e6e6", background="white")
-DARK = paper(ink="#e8e8e8", faint="#3a3a3a", background="#16181c")
+LIGHT = theme(ink="#1f1f1f", faint="#e6e6e6", background="white")
+DARK = theme(ink="#e8e8e8", faint="#3a3a3a", background="#16181c")

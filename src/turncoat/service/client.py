@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from turncoat.optional_imports import needed
+from turncoat.optional_imports import require
 from turncoat.service import errors, messages
 from turncoat.service.errors import Problem, Unavailable, Unprocessable
 
@@ -46,7 +46,7 @@ class Client:
     """Implements `turncoat.service.surface.Service`. One may be used by several threads."""
 
     def __init__(self, url: str, key: str | None = None, *, timeout: float = 30.0) -> None:
-        self._httpx = needed("httpx2", "the client", extra="client")
+        self._httpx = require("httpx2", "the client", extra="client")
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._http = self._httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout)
 

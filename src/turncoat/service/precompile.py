@@ -87,7 +87,7 @@ def _one_at_a_time() -> Iterator[None]:
     with (CACHE / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-        from turncoat._compile.jit import not_kept
+        from turncoat._compile.kernel_files import not_kept
 
         if not not_kept:
             (CACHE / mark()).touch()

@@ -4,26 +4,33 @@ The loop calls the same kernels as `ask` and `tell`, with the same random number
 telling by hand. It runs in blocks of rounds, so that Ctrl-C is heard between them. What it writes down is up to its
 caller: the arm of every round for `play`, running totals for a race. Totals are added up round by round, so they are
 the same to the last bit whatever the blocks are.
+
+`play_points` is the same for a learner that plays points of a ball and meets loss vectors.
 """
 
 from __future__ import annotations
 
 import reprlib
 import time
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._compile.dispatch import ask, is_game, loss_of, mean_of, see, teach
-from turncoat._compile.jit import borrow, jit_game
+from turncoat._compile.dispatch import ask, sees_all, tell, view_of
+from turncoat._compile.games import is_game, loss_of, mean_of, open_game, pack, see
+from turncoat._compile.jit import jit_entry, jit_game, jit_part, without_refcount
+from turncoat.environments.ball import BallGame, BallSwitching, write_vector
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.base.linear import LinearLearner
-from turncoat.learners.linear.switching_linear import SwitchingLinear
-from turncoat.types import Ints, Vector
+from turncoat.learners.linear.switching_linear import SwitchingLinear, SwitchingLinearState
+from turncoat.mirror.cholesky import dot
+from turncoat.types import Ints, Matrix, Vector
 
 _FIRST_BLOCK = 256
 _BLOCK_SECONDS = 0.05  # how long Ctrl-C may wait
@@ -39,57 +46,127 @@ class Notes(NamedTuple):
     counts: Ints  # (K,) how often each arm was played
     sums: Vector  # (2,) the losses of the arms played, and their mean losses
     refused: Ints  # (1,) the arm whose loss was outside the range
+    outside: Vector  # (1,) that loss
 
 
-@jit_game
-def run(state: Any, game: Any, notes: Notes, first: int, stop: int, low: float, high: float) -> int:
+@jit_part
+def play_rounds(state: Any, game: Any, notes: Any, first: int, stop: int, low: float, high: float) -> int:
     """Play rounds first … stop - 1. Returns stop, or the round whose loss is outside the range."""
-    state = borrow(state)
-    game = borrow(game)
-    played, counts, sums, refused = borrow(notes)
+    played, counts, sums, refused, outside = notes
     for t in range(first, stop):
         choice = ask(state)
         arm = choice[0]
         if played.size > 0:
             played[t - first] = arm
         loss = loss_of(game, t, arm)
-        wrong = teach(state, game, t, choice, loss, low, high)
-        if wrong >= 0:
-            refused[0] = wrong
+        if not low <= loss <= high:
+            refused[0], outside[0] = arm, loss
             return t
+        tell(state, choice, (loss - low) / (high - low))
         if counts.size > 0:
-            counts[arm] += 1
-            sums[0] += loss
-            sums[1] += mean_of(game, t, arm)
+            count(game, t, arm, loss, counts, sums)
         see(game, t, arm)
     return stop
 
 
-def advance(learner: Learner, state: Any, game: Any, notes: Notes, first: int, stop: int) -> int:
+@jit_part
+def play_rounds_seeing_all(state: Any, game: Any, notes: Any, first: int, stop: int, low: float, high: float) -> int:
+    """The same for learners that are told the losses of all arms."""
+    played, counts, sums, refused, outside = notes
+    for t in range(first, stop):
+        choice = ask(state)
+        arm = choice[0]
+        if played.size > 0:
+            played[t - first] = arm
+        loss = loss_of(game, t, arm)
+        for k in range(state.losses.size):
+            one = loss_of(game, t, k)
+            if not low <= one <= high:
+                refused[0], outside[0] = k, one
+                return t
+            state.losses[k] = (one - low) / (high - low)
+        tell(state, choice, state.losses)
+        if counts.size > 0:
+            count(game, t, arm, loss, counts, sums)
+        see(game, t, arm)
+    return stop
+
+
+@jit_part
+def count(game: Any, t: int, arm: int, loss: float, counts: Ints, sums: Vector) -> None:
+    """Add a round to the totals."""
+    counts[arm] += 1
+    sums[0] += loss
+    sums[1] += mean_of(game, t, arm)
+
+
+@jit_entry
+def close_round(game: Any, notes: Any, t: int, arm: int, loss: float) -> None:
+    """Count a round that the learner was told outside the loop, and show it to the adversary."""
+    game, (_, counts, sums, _, _) = open_game(game), notes
+    if counts.size > 0:
+        count(game, t, arm, loss, counts, sums)
+    see(game, t, arm)
+
+
+@cache
+def loop_of(State: Any) -> Callable[..., int]:
+    """The compiled loop of learners with this state: `play_rounds` on the learner's parts.
+
+    A closure over the class of the state: numba finds it on disk again (jit.py).
+    """
+    if sees_all(State):
+
+        @jit_game
+        def run_seeing_all(parts: Any, game: Any, notes: Any, first: int, stop: int, low: float, high: float) -> int:
+            state, game, notes = view_of(State, without_refcount(parts)), open_game(game), without_refcount(notes)
+            return play_rounds_seeing_all(state, game, notes, first, stop, low, high)
+
+        return run_seeing_all
+
+    @jit_game
+    def run(parts: Any, game: Any, notes: Any, first: int, stop: int, low: float, high: float) -> int:
+        state, game, notes = view_of(State, without_refcount(parts)), open_game(game), without_refcount(notes)
+        return play_rounds(state, game, notes, first, stop, low, high)
+
+    return run
+
+
+class Game(NamedTuple):
+    """A game as an environment has it, and as compiled loops take it."""
+
+    fields: Any
+    words: Any
+
+
+def game_of(environment: Any, means: bool = True) -> Game:
+    """The game of an environment. Without `means`, loops must not count."""
+    fields = environment.game
+    return Game(fields, pack(fields, means))
+
+
+def advance(learner: Learner, parts: Any, game: Game, notes: Notes, first: int, stop: int) -> int:
     """Play rounds first … stop - 1. Returns stop, or the round with a loss that the learner cannot be told.
 
     One that finds out the range by itself is handed what is outside, and the loop goes on.
     """
-    reached = run(state, game, notes, first, stop, *learner.told_at_once())
+    run = loop_of(learner.state_type)
+    reached = run(parts, game.words, tuple(notes), first, stop, *learner.told_at_once())
     while reached < stop:
         arm = int(notes.refused[0])
-        loss = float(loss_of(game, reached, arm))
+        loss = float(notes.outside[0])
         if not learner.take_in(arm, loss):
             return reached
-        if notes.counts.size > 0:
-            notes.counts[arm] += 1
-            notes.sums[0] += loss
-            notes.sums[1] += mean_of(game, reached, arm)
-        see(game, reached, arm)
+        close_round(game.words, tuple(notes), reached, arm, loss)
         later = notes._replace(played=notes.played[reached + 1 - first :])
-        reached = run(state, game, later, reached + 1, stop, *learner.told_at_once())
+        reached = run(parts, game.words, tuple(later), reached + 1, stop, *learner.told_at_once())
     return stop
 
 
 def blank_notes(n_rounds: int, n_arms: int) -> Notes:
     """Notes of the arms of so many rounds, and of totals over so many arms; 0 for what is not wanted."""
     played, counts, refused = (np.zeros(n, dtype=np.int64) for n in (n_rounds, n_arms, 1))
-    return Notes(played, counts, np.zeros(2), refused)
+    return Notes(played, counts, np.zeros(2), refused, np.zeros(1))
 
 
 def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
@@ -112,15 +189,15 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
         hint = " (is the table transposed?)" if horizon == learner.n_arms else ""
         raise TableError(f"the losses have {n_arms} arms and the learner {learner.n_arms}; accepted is the same{hint}")
     played, notes = np.empty(horizon, dtype=np.int64), blank_notes(0, 0)
-    state = state_in(learner, features)
+    parts = parts_in(learner, features)
     with learner.whole_game():
         t, block = 0, _FIRST_BLOCK
         while t < horizon:
             stop = min(t + block, horizon)
             began = time.perf_counter()
-            reached = advance(learner, state, game, notes._replace(played=played[t:stop]), t, stop)
+            reached = advance(learner, parts, game, notes._replace(played=played[t:stop]), t, stop)
             if reached < stop:
-                raise bad_loss(losses, game, reached, int(notes.refused[0]), *learner.accepts)
+                raise bad_loss(losses, notes, reached, *learner.accepts)
             block = 2 * block if time.perf_counter() - began < _BLOCK_SECONDS / 2 else block
             t = stop
     return played
@@ -131,18 +208,18 @@ def sees(learner: Learner, features: Any) -> bool:
     return features is not None and isinstance(learner, LinearLearner)
 
 
-def state_in(learner: Learner, features: Any) -> Any:
-    """The learner's state for the compiled loop, with the features of the game's arms if it can see them."""
+def parts_in(learner: Learner, features: Any) -> Any:
+    """What the compiled loop is given of a learner; with the features of the game's arms if it can see them."""
     if isinstance(learner, LinearLearner) and features is not None:
-        return learner.seeing(learner.rows(features))
+        return learner.parts_seeing(learner.rows(features))
     if isinstance(learner, SwitchingLinear):
         raise OptionError(
             f"{learner!r} plays points of a ball, not arms; accepted is play_points, with a BallSwitching"
         )
-    return learner.view()
+    return learner.parts
 
 
-def _game(losses: Any) -> tuple[Any, int, int]:
+def _game(losses: Any) -> tuple[Game, int, int]:
     """What compiled code reads, and how many rounds and arms there are."""
     if hasattr(losses, "game"):
         environment = losses.fresh() if hasattr(losses, "fresh") else losses
@@ -151,14 +228,15 @@ def _game(losses: Any) -> tuple[Any, int, int]:
                 f"{reprlib.repr(losses)} has a game of type {type(environment.game).__name__}, which is not registered"
             )
             raise OptionError(f"{text}; accepted are tables, and environments made known by register_environment")
-        return environment.game, environment.horizon, environment.n_arms
+        return game_of(environment, means=False), environment.horizon, environment.n_arms
     table = as_losses(losses)
-    return TableGame(table), table.shape[0], table.shape[1]
+    fields = TableGame(table)
+    return Game(fields, pack(fields, means=False)), table.shape[0], table.shape[1]
 
 
-def bad_loss(losses: Any, game: Any, t: int, arm: int, low: float, high: float) -> LossError:
-    """What to say of a loss outside the range, with its place."""
-    return outside(losses, float(loss_of(game, t, arm)), t, arm, low, high)
+def bad_loss(losses: Any, notes: Notes, t: int, low: float, high: float) -> LossError:
+    """What to say of the loss that the loop refused in round t."""
+    return outside(losses, float(notes.outside[0]), t, int(notes.refused[0]), low, high)
 
 
 def outside(losses: Any, value: float, t: int, arm: int, low: float, high: float) -> LossError:
@@ -167,3 +245,40 @@ def outside(losses: Any, value: float, t: int, arm: int, low: float, high: float
     if hasattr(losses, "game"):
         return LossError(f"the loss in round {t}, arm {arm} of {type(losses).__name__} is {value!r}; {accepted}")
     return TableError(f"the loss in row {t}, column {arm} is {value!r}; {accepted}")
+
+
+AT_ONCE = 4096  # rounds that Ctrl-C may wait for
+
+
+@jit_game
+def run(buffer: Vector, fields: Any, vector: Vector, points: Matrix, first: int, stop: int, high: float) -> None:
+    """Play the points of rounds first … stop - 1 against loss vectors; `vector` is room for one of them."""
+    state = view_of(SwitchingLinearState, without_refcount(buffer))
+    game = BallGame(*without_refcount(fields))
+    for t in range(first, stop):
+        choice = ask(state)
+        points[t] = state.point
+        write_vector(game, t, vector)
+        loss = dot(state.point, vector) / high
+        tell(state, (choice[0], 1.0), min(max(0.5 + 0.5 * loss, 0.0), 1.0))
+
+
+def play_points(learner: SwitchingLinear, game: BallSwitching) -> Matrix:
+    """Play a whole game over the ball; the points, (rounds, dimension). As `play`, for learners that play points."""
+    if not isinstance(learner, SwitchingLinear) or not isinstance(game, BallSwitching):
+        raise OptionError(f"{learner!r} and {game!r} do not play; accepted are a SwitchingLinear and a BallSwitching")
+    if learner.dimension != game.dimension:
+        raise OptionError(
+            f"{game!r} has {game.dimension} dimensions and the learner {learner.dimension}; accepted is the same"
+        )
+    low, high = learner.loss_range
+    if high < game.size + game.noise:
+        raise OptionError(
+            f"loss_range is {(low, high)!r} and losses reach {game.size + game.noise:g}; accepted is a wider one"
+        )
+    points, vector = np.empty((game.horizon, game.dimension)), np.empty(game.dimension)
+    with learner.whole_game():
+        for t in range(0, game.horizon, AT_ONCE):
+            stop = min(t + AT_ONCE, game.horizon)
+            run(learner.parts, tuple(game.game), vector, points, t, stop, high)
+    return points

@@ -18,19 +18,74 @@ counts as none, and the interval is a point.
 
 References: B. Efron, "Bootstrap methods: another look at the jackknife", Ann. Statist. 7 (1979). P. Hall, "Theoretical
 comparison of bootstrap confidence intervals", Ann. Statist. 16 (1988).
+
+What intervals are made of: quantiles of Student's t, and resampled seeds.
+
+Student's t: how many standard errors an interval reaches to either side of a mean.
+
+The distribution function has a closed form for whole degrees of freedom (Abramowitz & Stegun 1964, 26.7.3 and 26.7.4);
+it is turned around by bisection. So no further package is needed.
+
+Reference: M. Abramowitz, I. A. Stegun, "Handbook of Mathematical Functions", National Bureau of Standards (1964).
+
+Seeds drawn anew, with replacement: always the same draws for the same number of seeds.
+
+The stream is PCG64 of SeedSequence(0, spawn_key=(n,)) for n seeds; numpy promises that its raw words never change. Word
+w of 64 bits draws seed floor((w >> 32) n / 2^32), row after row; no seed is favoured by more than n / 2^32. All
+learners and environments share the draws, so pairs stay pairs, and adding a learner changes no number of the others.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from turncoat.statistics.resampling import N_RESAMPLES, resamples
-from turncoat.statistics.student import t_quantile
-from turncoat.validation.numbers import Floats
+from turncoat.types import Floats, Ints
+
+
+def within(angle: float, n_free: int) -> float:
+    """P(|t| <= sqrt(n_free) tan(angle)) for Student's t with n_free degrees of freedom."""
+    k = np.arange(1, (n_free + 1) // 2 if n_free % 2 == 0 else (n_free - 1) // 2, dtype=np.float64)
+    square = math.cos(angle) ** 2
+    if n_free % 2 == 0:
+        terms = np.cumprod((2 * k - 1) / (2 * k) * square)
+        return math.sin(angle) * (1.0 + float(terms.sum()))  # 26.7.4
+    if n_free == 1:
+        return 2 * angle / math.pi
+    terms = np.cumprod(2 * k / (2 * k + 1) * square)
+    return 2 / math.pi * (angle + math.sin(angle) * math.cos(angle) * (1.0 + float(terms.sum())))  # 26.7.3
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(level: float, n_free: int) -> float:
+    """The q with P(|t| <= q) = level; infinite without a degree of freedom."""
+    if n_free < 1:
+        return math.inf
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        if within(middle, n_free) < level:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(n_free) * math.tan(high)
+
+
+N_RESAMPLES = 1999  # (1999 + 1) · 0.025 = 50: the ends of a 95 % interval are whole order statistics
+
+
+@lru_cache(maxsize=8)
+def resamples(n_seeds: int) -> Ints:
+    """The draws, (N_RESAMPLES, n_seeds) whole numbers from 0 to n_seeds - 1, not to be written to."""
+    stream = np.random.PCG64(np.random.SeedSequence(0, spawn_key=(n_seeds,)))
+    words = stream.random_raw(N_RESAMPLES * n_seeds) >> np.uint64(32)
+    draws = ((words * np.uint64(n_seeds)) >> np.uint64(32)).astype(np.int64).reshape(N_RESAMPLES, n_seeds)
+    draws.flags.writeable = False
+    return draws
+
 
 Smooth: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]  # means (…, m) -> value (…), gradient (…, m)
 

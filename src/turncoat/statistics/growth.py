@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 
 from turncoat.errors import OptionError
 from turncoat.statistics.estimate import Estimate, estimate
-from turncoat.validation.numbers import Floats, parse_level, parse_method, parse_numbers, parse_sizes
+from turncoat.types import Floats
+from turncoat.validation.numbers import parse_level, parse_method, parse_numbers, parse_sizes
 
 
 class Growth(NamedTuple):

@@ -1,4 +1,4 @@
-"""Who is ahead of whom, and how sure that is.
+"""Ranks of learners, with intervals.
 
 A rank is 1 plus the number of learners with less expected regret. Its interval counts only what is certain: from 1 plus
 the learners surely better to all but those surely worse, where "surely" means that the paired difference, with
@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from turncoat.statistics.estimate import Estimate, estimate, linear
 from turncoat.statistics.means import paired
-from turncoat.types import Ints, Vector
-from turncoat.validation.numbers import Floats, parse_level, parse_method, parse_numbers
+from turncoat.types import Floats, Ints, Vector
+from turncoat.validation.numbers import parse_level, parse_method, parse_numbers
 
 
 class Ranks(NamedTuple):

@@ -1,20 +1,21 @@
-"""What a user hands to a learner, checked and turned into what kernels take. Every refusal names the value."""
+"""Validation of what games are made of: arms, rounds, switches, losses and their range, noise, propensities."""
 
 from __future__ import annotations
 
 import math
-import numbers
 import reprlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from turncoat.errors import ArmsError, HorizonError, LossError, LossTypeError, OptionError
-from turncoat.types import Label, Vector
+from turncoat.types import Ints, Label, Vector
+from turncoat.validation.numbers import MOST_ROUNDS, is_number, is_whole, parse_between, parse_positive
 
-MOST_ROUNDS = 2**53  # up to here a clock and the floats computed from it are exact
+Noise: TypeAlias = str | float
 
 
 def parse_arms(arms: int | Sequence[Label]) -> list[Label]:
@@ -66,13 +67,15 @@ def parse_switches(n_switches: int | None, horizon: int) -> int | None:
     return int(n_switches)
 
 
-def parse_risk(risk: float | None) -> float | None:
-    """The probability with which a bound may fail, or None for "not given"."""
-    if risk is None:
-        return None
-    if not is_number(risk) or not 0.0 < risk < 1.0 or not 0.0 < float(risk) < 1.0:  # a fraction may round to 0
-        raise OptionError(f"risk is {risk!r}; accepted are numbers above 0 and below 1, or None")
-    return float(risk)
+def parse_planted_switches(n_switches: Any, n_arms: int, horizon: int) -> int:
+    """The number of switches of the best arm: fewer than there are rounds, and none with a single arm."""
+    high = horizon - 1 if n_arms > 1 else 0
+    if not is_whole(n_switches) or not 0 <= n_switches <= high:
+        raise OptionError(
+            f"n_switches is {n_switches!r}; accepted are whole numbers from 0 to horizon - 1 = {horizon - 1} "
+            "(0 with a single arm)"
+        )
+    return int(n_switches)
 
 
 def parse_range(loss_range: Sequence[float]) -> tuple[float, float]:
@@ -92,32 +95,16 @@ def parse_propensity(propensity: Any, *, needed: bool) -> float:
     """The probability that a round was served with; 1 if it is not given and not needed."""
     if propensity is None and not needed:
         return 1.0
-    served = float(propensity) if is_number(propensity) and 0 < propensity <= 1 else 0.0
-    if served == 0.0:  # a fraction may be above 0 and yet no float
-        raise OptionError(f"propensity is {propensity!r}; accepted are numbers above 0 and at most 1")
-    return served
+    return parse_positive("propensity", propensity, 1.0)
 
 
-def parse_word(name: str, word: str, words: Collection[str]) -> str:
-    """One of the words an option knows."""
-    if not isinstance(word, str) or word not in words:
-        raise OptionError(f"{name} is {word!r}; accepted are {', '.join(repr(known) for known in words)}")
-    return word
-
-
-def parse_positive(name: str, value: Any, most: float) -> float:
-    """A number above 0 and at most `most`."""
-    number = float(value) if is_number(value) and 0 < value <= most else 0.0
-    if number == 0.0:  # a fraction may be above 0 and yet no float
-        raise OptionError(f"{name} is {value!r}; accepted are numbers above 0 and at most {most:g}")
-    return number
-
-
-def parse_between(name: str, value: Any, least: float, most: float) -> float:
-    """A number from `least` to `most`."""
-    if not is_number(value) or not least <= value <= most:
-        raise OptionError(f"{name} is {value!r}; accepted are numbers from {least:g} to {most:g}")
-    return float(value)
+def parse_risk(risk: float | None) -> float | None:
+    """The probability with which a bound may fail, or None for "not given"."""
+    if risk is None:
+        return None
+    if not is_number(risk) or not 0.0 < risk < 1.0 or not 0.0 < float(risk) < 1.0:  # a fraction may round to 0
+        raise OptionError(f"risk is {risk!r}; accepted are numbers above 0 and below 1, or None")
+    return float(risk)
 
 
 def parse_prior(prior: Any) -> float:
@@ -125,24 +112,47 @@ def parse_prior(prior: Any) -> float:
     return parse_between("prior", prior, 0.001, 1000.0)
 
 
-def parse_whole(name: str, value: Any, least: int, most: int) -> int:
-    """A whole number from `least` to `most`."""
-    if not is_whole(value) or not least <= value <= most:
-        raise OptionError(f"{name} is {value!r}; accepted are whole numbers from {least} to {most}")
-    return int(value)
+def parse_noise(noise: Any) -> Noise:
+    """How losses scatter around their means: "bernoulli" (0 or 1), or how far at most, uniformly, from 0 to 0.5."""
+    if isinstance(noise, str) and noise == "bernoulli":
+        return noise
+    if not is_number(noise) or not 0.0 <= float(noise) <= 0.5:
+        raise OptionError(
+            f"noise is {noise!r}; accepted are 'bernoulli' (losses 0 or 1) and numbers from 0 (losses are their means) "
+            "to 0.5 (losses lie within that distance of their means)"
+        )
+    return float(noise)
+
+
+def parse_played(name: str, arms: ArrayLike, n_arms: int, horizon: int) -> Ints:
+    """A sequence of arms, one per round from round 0, as compiled code reads it."""
+    try:
+        played = np.asarray(arms)
+    except (ValueError, TypeError, OverflowError):  # ragged, for one
+        played = np.empty((0, 0))
+    fits = played.ndim == 1 and played.size <= horizon and (played.dtype.kind in "iu" or not played.size)
+    if not fits or np.any((played < 0) | (played >= n_arms)):
+        raise OptionError(
+            f"{name} is {reprlib.repr(arms)}; accepted are at most {horizon} whole numbers from 0 to {n_arms - 1}"
+        )
+    return played.astype(np.int64)
 
 
 def unit_loss(loss: Any, reward: Any, low: float, high: float) -> float:
     """The loss in [0, 1] that a told loss, or a told reward, stands for."""
     if (loss is None) == (reward is None):
         raise LossTypeError("give either loss= or reward=, and only one of them")
-    name, value = ("loss", loss) if reward is None else ("reward", reward)
+    number = _inside("loss", loss, low, high) if reward is None else _inside("reward", reward, low, high)
+    return (number - low) / (high - low) if reward is None else (high - number) / (high - low)
+
+
+def _inside(name: str, value: Any, low: float, high: float) -> float:
+    """A number of the range."""
     if not is_number(value):
         raise LossTypeError(f"{name} is {value!r} ({type(value).__name__}); accepted are numbers from {low} to {high}")
     if not low <= value <= high:
         raise LossError(f"{name} is {value!r}; accepted are numbers from {low} to {high} (see loss_range)")
-    number = float(value)
-    return (number - low) / (high - low) if reward is None else (high - number) / (high - low)
+    return float(value)
 
 
 def unit_losses(losses: Any, rewards: Any, K: int, low: float, high: float) -> Vector:
@@ -154,27 +164,10 @@ def unit_losses(losses: Any, rewards: Any, K: int, low: float, high: float) -> V
         several = None if isinstance(told, str | bytes | Mapping | Set) else list(told)
     except TypeError:
         several = None
-    accepted = f"accepted are {K} numbers from {low} to {high}, one an arm"
+    accepted = f"accepted are {K} numbers from {low} to {high}, one per arm"
     if several is None:
         raise LossTypeError(f"{name} is {reprlib.repr(told)}; {accepted}")
     if len(several) != K:
         raise LossError(f"{name} is {reprlib.repr(told)}, {len(several)} in number; {accepted}")
-    told_by_arm = np.empty(K)
-    for i, value in enumerate(several):
-        if not is_number(value):
-            kind = type(value).__name__
-            raise LossTypeError(f"{name}[{i}] is {value!r} ({kind}); accepted are numbers from {low} to {high}")
-        if not low <= value <= high:
-            raise LossError(f"{name}[{i}] is {value!r}; accepted are numbers from {low} to {high} (see loss_range)")
-        told_by_arm[i] = float(value)
+    told_by_arm = np.array([_inside(f"{name}[{i}]", value, low, high) for i, value in enumerate(several)])
     return (told_by_arm - low) / (high - low) if rewards is None else (high - told_by_arm) / (high - low)
-
-
-def is_whole(value: Any) -> bool:
-    """Is it a whole number, and not a bool?"""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def is_number(value: Any) -> bool:
-    """Is it a real number, and not a bool?"""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

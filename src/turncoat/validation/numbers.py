@@ -1,26 +1,73 @@
-"""What is handed to the statistics, checked. Every refusal names the value and says what is accepted."""
+"""Validation of numbers, of options with a few named values, and of arrays for statistics."""
 
 from __future__ import annotations
 
 import math
+import numbers
 import reprlib
-from numbers import Real
-from typing import Any, TypeAlias
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from turncoat.errors import OptionError
-from turncoat.types import Vector
+from turncoat.types import Floats, Vector
 
-Floats: TypeAlias = NDArray[np.float64]
-
+MOST_ROUNDS = 2**53  # up to here a clock and the floats computed from it are exact
 METHODS = ("t", "bootstrap-t")
+
+
+def is_whole(value: Any) -> bool:
+    """Is it a whole number, and not a bool?"""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Is it a real number, and not a bool?"""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def parse_whole(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number from `least` to `most`."""
+    if not is_whole(value) or not least <= value <= most:
+        raise OptionError(f"{name} is {value!r}; accepted are whole numbers from {least} to {most}")
+    return int(value)
+
+
+def parse_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
+    """A finite number from low to high."""
+    if not is_number(value) or not low <= value <= high or not math.isfinite(value):
+        top = f"to {high:g}" if math.isfinite(high) else "on"
+        raise OptionError(f"{name} is {value!r}; accepted are finite numbers from {low:g} {top}")
+    return float(value)
+
+
+def parse_between(name: str, value: Any, least: float, most: float) -> float:
+    """A number from `least` to `most`."""
+    if not is_number(value) or not least <= value <= most:
+        raise OptionError(f"{name} is {value!r}; accepted are numbers from {least:g} to {most:g}")
+    return float(value)
+
+
+def parse_positive(name: str, value: Any, most: float) -> float:
+    """A number above 0 and at most `most`."""
+    number = float(value) if is_number(value) and 0 < value <= most else 0.0
+    if number == 0.0:  # a fraction may be above 0 and yet no float
+        raise OptionError(f"{name} is {value!r}; accepted are numbers above 0 and at most {most:g}")
+    return number
+
+
+def parse_word(name: str, word: str, words: Collection[str]) -> str:
+    """One of the words an option knows."""
+    if not isinstance(word, str) or word not in words:
+        raise OptionError(f"{name} is {word!r}; accepted are {', '.join(repr(known) for known in words)}")
+    return word
 
 
 def parse_level(level: Any) -> float:
     """How often an interval shall hold the truth: a number between 0 and 1."""
-    if isinstance(level, bool | np.bool_) or not isinstance(level, Real) or not 0.0 < float(level) < 1.0:
+    if not is_number(level) or not 0.0 < float(level) < 1.0:
         raise OptionError(f"level is {level!r}; accepted are numbers above 0 and below 1, such as 0.95")
     return float(level)
 
@@ -30,6 +77,13 @@ def parse_method(method: Any) -> str:
     if not isinstance(method, str) or method not in METHODS:
         raise OptionError(f"method is {method!r}; accepted are {' and '.join(map(repr, METHODS))}")
     return method
+
+
+def parse_offset(offset: Any) -> float:
+    """What is added to both sides of a ratio: a finite number of at least 0."""
+    if not is_number(offset) or not 0.0 <= float(offset) < math.inf:
+        raise OptionError(f"offset is {offset!r}; accepted are finite numbers of at least 0")
+    return float(offset)
 
 
 def parse_numbers(name: str, values: ArrayLike, *axes: str) -> Floats:
@@ -55,14 +109,6 @@ def parse_sizes(sizes: ArrayLike) -> Vector:
                 f"sizes hold {value!r}; accepted are finite numbers above 0, as their logarithms are taken"
             )
     return numbers
-
-
-def parse_offset(offset: Any) -> float:
-    """What is added to both sides of a ratio: a finite number of at least 0."""
-    fits = isinstance(offset, Real) and not isinstance(offset, bool | np.bool_)
-    if not fits or not 0.0 <= float(offset) < math.inf:
-        raise OptionError(f"offset is {offset!r}; accepted are finite numbers of at least 0")
-    return float(offset)
 
 
 def _shape(axes: tuple[str, ...]) -> str:

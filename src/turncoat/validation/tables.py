@@ -1,12 +1,14 @@
-"""Loss tables as users hand them over: checked, and read a block of rows at a time.
+"""Loss tables as users hand them over: checked, with errors that name row and column, and read block by block.
 
 A block is a small C-ordered float64 array. Other types and layouts are converted block by block, so a big table is
-never copied, and between two blocks Python can hear Ctrl-C.
+never copied, and between two blocks Python can handle Ctrl-C.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,57 @@ from numpy.typing import ArrayLike, NDArray
 
 from turncoat.errors import OptionError, TableError
 from turncoat.types import Ints, Matrix
+from turncoat.validation.numbers import is_whole
+
+ACCEPTED = "accepted is a (rounds, arms) table of finite numbers, one row per round, at least one of each"
+
+
+def as_table(losses: ArrayLike) -> NDArray[Any]:
+    """The losses as a (T, K) array of numbers, not copied if they are one; their values are checked by `blocks`."""
+    try:
+        table = np.asarray(losses)
+    except (ValueError, TypeError, OverflowError):  # ragged rows, for one
+        table = _objects(losses)
+    if np.ma.is_masked(losses):
+        row, column = np.argwhere(np.ma.getmaskarray(np.ma.asarray(losses)))[0][:2]
+        raise TableError(f"the loss in row {row}, column {column} is masked; {ACCEPTED}")
+    if hasattr(losses, "game"):
+        raise TableError(f"losses are {reprlib.repr(losses)}, an environment: pass what its losses() returns")
+    if table.ndim == 0:
+        raise TableError(f"losses are {reprlib.repr(losses)}; {ACCEPTED}")
+    if table.ndim != 2 or table.size == 0:
+        raise TableError(f"losses have the shape {table.shape}; {ACCEPTED}")
+    return table if table.dtype.kind in "biuf" else _from_objects(table, _objects(losses))
+
+
+def _objects(losses: Any) -> NDArray[Any]:
+    """The losses as an array of Python objects; rows of different lengths raise."""
+    lengths = [len(row) if isinstance(row, Sequence | np.ndarray) else None for row in losses]
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise TableError(
+                f"row {row} of the losses is not as long as row 0: {reprlib.repr(losses[row])}; {ACCEPTED}"
+            )
+    try:
+        return np.asarray(losses, dtype=object)
+    except (ValueError, TypeError):
+        raise TableError(f"the rows of the losses do not fit together; {ACCEPTED}") from None
+
+
+def _from_objects(table: NDArray[Any], items: NDArray[Any]) -> Matrix:
+    """Items that NumPy did not take for numbers: real ones of any type pass, the first of anything else is named."""
+    for (row, column), item in np.ndenumerate(items):
+        where = f"the loss in row {row}, column {column}"
+        if not isinstance(item, Real | np.bool_):
+            raise TableError(f"{where} is {item!r}; {ACCEPTED}")
+        try:
+            float(item)
+        except OverflowError:
+            raise TableError(f"{where} is too large for a float; {ACCEPTED}") from None
+    if table.dtype.kind != "O":
+        raise TableError(f"losses have the type {table.dtype}; {ACCEPTED}")
+    return items.astype(np.float64)
+
 
 BLOCK_VALUES = 1 << 15  # losses in a block: 256 kB, which stays in the processor's cache
 BLOCK_CELLS = 1 << 26  # cells of the dynamic programme in a block: well under a second
@@ -44,7 +97,7 @@ def _refuse(table: NDArray[Any], start: int, block: Matrix, largest: float) -> N
 
 def as_switches(name: str, value: Any) -> int:
     """A number of switches: a whole number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+    if not is_whole(value) or value < 0:
         raise OptionError(f"{name} is {value!r}; accepted is a whole number of at least 0")
     return int(value)
 
@@ -61,7 +114,7 @@ def as_arms(name: str, arms: ArrayLike, T: int, K: int) -> Ints:
     if sequence.dtype.kind not in "iu":
         sequence = np.asarray(arms, dtype=object)
         for t, item in enumerate(sequence):
-            if isinstance(item, bool) or not isinstance(item, int | np.integer):
+            if not is_whole(item):
                 raise OptionError(f"{name}[{t}] is {item!r}; {accepted}")
     outside = (sequence < 0) | (sequence >= K)
     if outside.any():

@@ -31,19 +31,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from turncoat import kim_yun
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import Facts, Learner, Option, State, array, jit_rule, register_learner, variant
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.learners.parts.tree_sampling import ask, probability
+from turncoat.learners.parts.tree_sampling import ask, probability, start_weights
 from turncoat.mirror.entropy import share_tree, step_one_hot_tree
-from turncoat.mirror.tree import fill, set_leaf, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_switches, parse_word
+from turncoat.mirror.tree import set_leaf
+from turncoat.types import Label, Seed, Vector
+from turncoat.validation.games import parse_switches
 
 Projection: TypeAlias = Literal["exact", "sharing"]
 PROJECTIONS = ("exact", "sharing")
@@ -54,30 +51,14 @@ def learning_rate(T: int, K: int, S: int) -> float:
     return math.sqrt(2.0 * (S * math.log(K * T) + math.log(K)) / (K * T))
 
 
-class ClippedOMDState(NamedTuple):
+class ClippedOMDState(State):
     """The rate, the floor, whether it is kept by sharing, and the weights (with sharing, of total 1)."""
 
-    rng: Words
-    clock: Ints
     K: int
     xi: float
     beta: float
     sharing: bool
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> ClippedOMDState:
-    """Name the parts of the buffer."""
-    return ClippedOMDState(
-        rng_of(buffer),
-        clock_of(buffer),
-        int(buffer[HEAD]),
-        buffer[HEAD + 1],
-        buffer[HEAD + 2],
-        buffer[HEAD + 3] == 1.0,
-        buffer[HEAD + 4 :],
-    )
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -93,7 +74,7 @@ def tell(state: ClippedOMDState, choice: tuple[int, float], loss: float) -> None
         share_tree(state.tree, state.K, state.K * state.beta)  # (2)
 
 
-register_learner(ClippedOMDState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(ClippedOMDState, ask=ask, tell=tell, probability=probability)
 
 
 class ClippedOMD(Learner):
@@ -112,12 +93,14 @@ class ClippedOMD(Learner):
         "√(SKT), or S√(KT)",
         "log K",
         setting="adversarial",
-        when="S is known about right, losses may be anything: the smallest constant",
+        when="S is roughly known, losses may be anything: the smallest constant",
         when_not="S is a guess: turncoat; losses are random and jump: glr-kl-ucb",
     )
-    options = ("n_switches", "projection")
+    variants = (variant("clipped-omd sharing", projection="sharing"),)
     state_type = ClippedOMDState
     stability = "kept"
+    n_switches = Option[int | None]("S, the number of switches it was told; None if it was not.")
+    projection = Option[Projection]('How weights are kept off zero: "exact", or by "sharing".', PROJECTIONS)
 
     def __init__(
         self,
@@ -129,21 +112,10 @@ class ClippedOMD(Learner):
         n_switches: int | None = None,
         projection: Projection = "exact",
     ) -> None:
-        parse_word("projection", projection, PROJECTIONS)
-        self._projection = projection
+        self.projection = projection
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._n_switches = parse_switches(n_switches, T)
-        xi = learning_rate(T, K, 1 if self._n_switches is None else self._n_switches)
-        self.start([K, xi, kim_yun.base_floor(T, K), projection == "sharing"], n_more=tree_size(K))
-        fill(self.view().tree, K, 1.0)
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
-
-    @property
-    def projection(self) -> Projection:
-        """How weights are kept off zero: "exact", or by "sharing"."""
-        return self._projection
+        self.n_switches = parse_switches(n_switches, T)
+        xi = learning_rate(T, K, 1 if self.n_switches is None else self.n_switches)
+        beta, is_sharing = kim_yun.base_floor(T, K), projection == "sharing"
+        start_weights(self, 1.0, K, xi=xi, beta=beta, sharing=is_sharing)

@@ -32,18 +32,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import Facts, Learner, Option, State, array, jit_rule, register_learner
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.learners.parts.tree_sampling import exploring_ask, exploring_probability
+from turncoat.learners.parts.tree_sampling import exploring_ask, exploring_probability, start_weights
 from turncoat.mirror.softmax import add, charge, weigh
-from turncoat.mirror.tree import fill, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_word
+from turncoat.types import Label, Seed, Vector
 
 Form: TypeAlias = Literal["loss", "gain"]
 FORMS = ("loss", "gain")
@@ -60,34 +55,15 @@ def gain_exploration(T: int, K: int) -> float:
     return min(1.0, math.sqrt(K * math.log(K) / ((math.e - 1.0) * T)))
 
 
-class Exp3State(NamedTuple):
+class Exp3State(State):
     """eta is 0 for the anytime rate; gamma is 0 for the loss form."""
 
-    rng: Words
-    clock: Ints
     K: int
     gain: bool
     eta: float
     gamma: float
-    scores: Vector
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> Exp3State:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 4 :]
-    return Exp3State(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        buffer[HEAD + 1] == 1.0,
-        buffer[HEAD + 2],
-        buffer[HEAD + 3],
-        arrays[: 2 * K],
-        arrays[2 * K :],
-    )
+    scores: Vector = array("2 * K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -106,7 +82,7 @@ def tell(state: Exp3State, choice: tuple[int, float], loss: float) -> None:
         weigh(state.scores, eta, state.tree, state.K)
 
 
-register_learner(Exp3State, view=view, ask=exploring_ask, tell=tell, probability=exploring_probability)  # (1), (3)
+register_learner(Exp3State, ask=exploring_ask, tell=tell, probability=exploring_probability)  # (1), (3)
 
 
 class Exp3(Learner):
@@ -127,9 +103,9 @@ class Exp3(Learner):
         when="to compare with the literature on a best arm that never changes",
         when_not="one arm stays best: tsallis-inf had less than half; it changes: clipped-omd",
     )
-    options = ("form",)
     state_type = Exp3State
     signed = ("scores",)
+    form = Option[Form]('Which rule it plays: "loss" or "gain".', FORMS)
 
     def __init__(
         self,
@@ -140,18 +116,11 @@ class Exp3(Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
         form: Form = "loss",
     ) -> None:
-        parse_word("form", form, FORMS)
-        self._form = form
+        self.form = form
         self.stability = "half" if form == "loss" else "none"  # gains do not scale
         needed_by = 'Exp3(form="gain")' if form == "gain" else None
         super().__init__(arms, horizon, seed, loss_range, needed_by=needed_by)
         K, T = self.n_arms, self.horizon
         eta = loss_rate(T, K) if form == "loss" and T is not None else 0.0
         gamma = gain_exploration(T, K) if form == "gain" and T is not None else 0.0
-        self.start([K, form == "gain", eta, gamma], n_more=2 * K + tree_size(K))
-        fill(self.view().tree, K, 1.0)
-
-    @property
-    def form(self) -> Form:
-        """Which rule it plays: "loss" or "gain"."""
-        return self._form
+        start_weights(self, 1.0, K, gain=form == "gain", eta=eta, gamma=gamma)

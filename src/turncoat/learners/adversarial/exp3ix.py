@@ -29,18 +29,14 @@ Reference: G. Neu, "Explore no more: improved high-probability regret bounds for
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit, jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import Facts, State, array, register_learner
+from turncoat.learners.base.constructors import WithoutOptions
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.learners.parts.tree_sampling import ask, probability
+from turncoat.learners.parts.tree_sampling import ask, probability, start_weights
 from turncoat.mirror.softmax import add, charge, weigh
-from turncoat.mirror.tree import fill, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.types import Vector
 
 
 def learning_rate(T: int, K: int) -> float:
@@ -54,23 +50,13 @@ def anytime_rate(t: int, K: int) -> float:
     return math.sqrt(math.log(K) / (K * t))
 
 
-class Exp3IXState(NamedTuple):
+class Exp3IXState(State):
     """eta is 0 for the anytime rates."""
 
-    rng: Words
-    clock: Ints
     K: int
     eta: float
-    scores: Vector
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> Exp3IXState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 2 :]
-    return Exp3IXState(rng_of(buffer), clock_of(buffer), K, buffer[HEAD + 1], arrays[: 2 * K], arrays[2 * K :])
+    scores: Vector = array("2 * K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -86,10 +72,10 @@ def tell(state: Exp3IXState, choice: tuple[int, float], loss: float) -> None:
         weigh(state.scores, anytime_rate(t + 1, K), state.tree, K)
 
 
-register_learner(Exp3IXState, view=view, ask=ask, tell=tell, probability=probability)  # (1): tree_sampling.py
+register_learner(Exp3IXState, ask=ask, tell=tell, probability=probability)  # (1): tree_sampling.py
 
 
-class Exp3IX(Learner):
+class Exp3IX(WithoutOptions):
     """EXP3-IX: exponential weights with implicit exploration, for a best arm that stays the same.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T, if known. `seed`: one seed, one run.
@@ -111,15 +97,5 @@ class Exp3IX(Learner):
     signed = ("scores",)
     stability = "half"
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        K, T = self.n_arms, self.horizon
-        self.start([K, 0.0 if T is None else learning_rate(T, K)], n_more=2 * K + tree_size(K))
-        fill(self.view().tree, K, 1.0)
+    def _begin(self, K: int, T: int | None) -> None:
+        start_weights(self, 1.0, K, eta=0.0 if T is None else learning_rate(T, K))

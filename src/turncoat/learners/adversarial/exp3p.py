@@ -31,17 +31,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import Facts, Learner, Option, State, array, jit_rule, register_learner
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.learners.parts.tree_sampling import exploring_ask, exploring_probability
+from turncoat.learners.parts.tree_sampling import exploring_ask, exploring_probability, start_weights
 from turncoat.mirror.softmax import add, weigh
-from turncoat.mirror.tree import fill, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.types import Label, Seed, Vector
 from turncoat.validation.games import parse_risk
 
 
@@ -60,34 +55,15 @@ def bonus(T: int, K: int, risk: float | None) -> float:
     return math.sqrt(math.log(K if risk is None else K / risk) / (K * T))
 
 
-class Exp3PState(NamedTuple):
+class Exp3PState(State):
     """The rates, the scores, and the weights."""
 
-    rng: Words
-    clock: Ints
     K: int
     eta: float
     gamma: float
     beta: float
-    scores: Vector
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> Exp3PState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 4 :]
-    return Exp3PState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        buffer[HEAD + 1],
-        buffer[HEAD + 2],
-        buffer[HEAD + 3],
-        arrays[: 2 * K],
-        arrays[2 * K :],
-    )
+    scores: Vector = array("2 * K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -102,7 +78,7 @@ def tell(state: Exp3PState, choice: tuple[int, float], loss: float) -> None:
     weigh(state.scores, 1.0, state.tree, K)
 
 
-register_learner(Exp3PState, view=view, ask=exploring_ask, tell=tell, probability=exploring_probability)  # (1)
+register_learner(Exp3PState, ask=exploring_ask, tell=tell, probability=exploring_probability)  # (1)
 
 
 class Exp3P(Learner):
@@ -123,9 +99,9 @@ class Exp3P(Learner):
         when="to compare with the literature on bounds for nearly every run",
         when_not="to win: exp3-ix promises the same with a smaller constant",
     )
-    options = ("risk",)
     state_type = Exp3PState
     signed = ("scores",)
+    risk = Option[float | None]("delta, the probability with which the bound may fail; None if it was not given.")
 
     def __init__(
         self,
@@ -138,12 +114,6 @@ class Exp3P(Learner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._risk = parse_risk(risk)
-        numbers = [K, learning_rate(T, K), exploration(T, K), bonus(T, K, self._risk)]
-        self.start(numbers, n_more=2 * K + tree_size(K))
-        fill(self.view().tree, K, 1.0)
-
-    @property
-    def risk(self) -> float | None:
-        """delta, the probability with which the bound may fail; None if it was not given."""
-        return self._risk
+        self.risk = parse_risk(risk)
+        eta, gamma, beta = learning_rate(T, K), exploration(T, K), bonus(T, K, self.risk)
+        start_weights(self, 1.0, K, eta=eta, gamma=gamma, beta=beta)

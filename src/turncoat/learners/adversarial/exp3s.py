@@ -17,10 +17,10 @@ where W_old is the total before the round. With alpha = 1/T and
 Guarantee: expected regret against S switches at most K ((S+1) ln(K/alpha) + e alpha T) / gamma + (e-1) gamma T
 (theorem 8.1 there), which is 2 sqrt(e-1) sqrt(K T ((S+1) ln(KT) + e)) with (3) and
 (S + e) sqrt(K T ln(KT)) + e sqrt(K T / ln(KT)) with (4). Oblivious adversary.
-Departures from the paper: weights are stored less a common offset B, which makes the sharing in (2) a single addition,
+Departures from the paper: weights are stored minus a common offset B, so that the sharing in (2) is a single addition,
     B' = B + (e alpha / K) W_old,   v(a_t)' = v(a_t) x + B (x - 1),   x = exp(gamma rhat / K),
-the same numbers in exact arithmetic, and both terms are positive, so nothing cancels. Exponents are capped at 100 (no
-drawn decision exceeds 1), and weights are rescaled before they overflow.
+which is the same in exact arithmetic; both terms are positive, so nothing cancels. Exponents are capped at 100 (for a
+decision of its own they are at most 1), and weights are rescaled before they overflow.
 Cost per round: O(log K).
 Reference: P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire, "The nonstochastic multiarmed bandit problem", SIAM J.
 Comput. 32 (2002), section 8.
@@ -29,19 +29,15 @@ Comput. 32 (2002), section 8.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import TOLD, Facts, State, array, jit_rule, register_learner, variant
+from turncoat.learners.base.constructors import ToldSwitches
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.mirror.entropy import LARGEST_TOTAL, rescale
 from turncoat.mirror.tree import find, set_leaf, total, tree_size
 from turncoat.random import uniform
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_switches
+from turncoat.types import Vector
 
 LARGEST_EXPONENT = 100.0
 
@@ -58,44 +54,32 @@ def sharing(T: int) -> float:
     return 1.0 / T
 
 
-class Exp3SState(NamedTuple):
-    """The rates, and the weights as leaves of a tree plus a common offset (one number in an array)."""
+class Exp3SState(State):
+    """The rates, and the weights as leaves of a tree plus a common offset (one number in an array).
 
-    rng: Words
-    clock: Ints
+    The kernels are not typed to this class: bandit_over_bandit.py runs many EXP3.S on a state of its own.
+    """
+
     K: int
     gamma: float
     share: float
-    offset: Vector
-    tree: Vector
+    offset: Vector = array(1)
+    tree: Vector = array(...)
 
 
 @jit_rule
-def view(buffer: Vector) -> Exp3SState:
-    """Name the parts of the buffer."""
-    return Exp3SState(
-        rng_of(buffer),
-        clock_of(buffer),
-        int(buffer[HEAD]),
-        buffer[HEAD + 1],
-        buffer[HEAD + 2],
-        buffer[HEAD + 3 : HEAD + 4],
-        buffer[HEAD + 4 :],
-    )
-
-
-@jit_rule
-def probability(state: Exp3SState, arm: int) -> float:
+def probability(state: Any, arm: int) -> float:
     """p(arm)."""
     K, B = state.K, float(state.offset[0])
     if K == 1:
         return 1.0
     W = total(state.tree, K) + K * B
-    return min((1.0 - state.gamma) * (float(state.tree[arm]) + B) / W + state.gamma / K, 1.0)  # (1)
+    p: float = min((1.0 - state.gamma) * (float(state.tree[arm]) + B) / W + state.gamma / K, 1.0)  # (1)
+    return p
 
 
 @jit_rule
-def ask(state: Exp3SState) -> tuple[int, float]:
+def ask(state: Any) -> tuple[int, float]:
     """Draw an arm: (index, probability). The offset and the exploration are both uniform over the arms."""
     K = state.K
     V = total(state.tree, K)
@@ -108,7 +92,7 @@ def ask(state: Exp3SState) -> tuple[int, float]:
 
 
 @jit_rule
-def tell(state: Exp3SState, choice: tuple[int, float], loss: float) -> None:
+def tell(state: Any, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
     arm, served = choice
     state.clock[0] += 1
@@ -122,15 +106,15 @@ def tell(state: Exp3SState, choice: tuple[int, float], loss: float) -> None:
         state.offset[0] /= W
 
 
-register_learner(Exp3SState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(Exp3SState, ask=ask, tell=tell, probability=probability)
 
 
-class Exp3S(Learner):
+class Exp3S(ToldSwitches):
     """EXP3.S: EXP3 that shares a little weight with every arm, for a best arm that changes.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
-    lowest and highest loss that can be told. `n_switches`: S, how often the best arm changes; None for the tuning that
-    does without. The rule and its guarantee: help("turncoat.learners.adversarial.exp3s").
+    lowest and highest loss that can be told. `n_switches`: S, how often the best arm changes; None for the tuning
+    without S. The rule and its guarantee: help("turncoat.learners.adversarial.exp3s").
     """
 
     name = "exp3.s"
@@ -143,25 +127,10 @@ class Exp3S(Learner):
         when="to compare with the literature on switching bandits",
         when_not="to win: clipped-omd, told the same, had 0.5 to 0.6 of its regret",
     )
-    options = ("n_switches",)
+    variants = (variant("exp3.s", n_switches=TOLD),)
     state_type = Exp3SState
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-        n_switches: int | None = None,
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
-        K, T = self.n_arms, int(self.horizon or 1)
-        self._n_switches = parse_switches(n_switches, T)
-        self.start([K, exploration(T, K, self._n_switches), sharing(T)], n_more=1 + tree_size(K))
-        self.view().offset[0] = 1.0
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
+    def _begin(self, K: int, T: int, S: int | None) -> None:
+        gamma = exploration(T, K, S)
+        state = self.start(K=K, gamma=gamma, share=sharing(T), rest=tree_size(K))
+        state.offset[0] = 1.0

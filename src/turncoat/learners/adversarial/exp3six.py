@@ -29,20 +29,15 @@ M. Herbster, M. Warmuth, "Tracking the best expert", Mach. Learn. 32 (1998).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import Facts, State, array, computed, jit_rule, register_learner
+from turncoat.learners.base.constructors import ToldSwitches
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.learners.parts.tree_sampling import ask, probability
 from turncoat.mirror.entropy import share_tree
 from turncoat.mirror.softmax import charge
 from turncoat.mirror.tree import fill, set_leaf, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_switches
+from turncoat.types import Vector
 
 
 def sharing(T: int, S: int) -> float:
@@ -62,25 +57,15 @@ def learning_rate(T: int, K: int, S: int) -> float:
     return math.sqrt(2.0 * path_cost(T, K, S) / (K * T))
 
 
-class Exp3SIXState(NamedTuple):
+class Exp3SIXState(State):
     """The rates and the weights; scores (K sums, K remainders) only where nothing is shared."""
 
-    rng: Words
-    clock: Ints
     K: int
+    n_nodes: int = computed(tree_size, "K")  # of the tree
     eta: float
     share: float
-    scores: Vector
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> Exp3SIXState:
-    """Name the parts of the buffer."""
-    K, share = int(buffer[HEAD]), buffer[HEAD + 2]
-    arrays = buffer[HEAD + 3 :]
-    n = 0 if share > 0.0 else 2 * K
-    return Exp3SIXState(rng_of(buffer), clock_of(buffer), K, buffer[HEAD + 1], share, arrays[:n], arrays[n:])
+    scores: Vector = array(...)
+    tree: Vector = array("n_nodes")
 
 
 @jit_rule
@@ -96,10 +81,10 @@ def tell(state: Exp3SIXState, choice: tuple[int, float], loss: float) -> None:
         charge(state.scores, state.tree, state.K, arm, x)  # (2)
 
 
-register_learner(Exp3SIXState, view=view, ask=ask, tell=tell, probability=probability)  # (1): tree_sampling.py
+register_learner(Exp3SIXState, ask=ask, tell=tell, probability=probability)  # (1): tree_sampling.py
 
 
-class Exp3SIX(Learner):
+class Exp3SIX(ToldSwitches):
     """EXP3-SIX: EXP3-IX that shares a little weight with every arm, for a best arm that changes.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
@@ -114,32 +99,16 @@ class Exp3SIX(Learner):
         "√(SKT), or S√(KT)",
         "K",
         setting="adversarial",
-        when="S is known about right and the bound should hold in nearly every run",
+        when="S is roughly known and the bound should hold in nearly every run",
         when_not="the average counts: clipped-omd had 0.6 to 0.9 of its regret",
     )
-    options = ("n_switches",)
     state_type = Exp3SIXState
     signed = ("scores",)
     stability = "half"
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-        n_switches: int | None = None,
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
-        K, T = self.n_arms, int(self.horizon or 1)
-        self._n_switches = parse_switches(n_switches, T)
-        S = min(1, T - 1) if self._n_switches is None else self._n_switches
+    def _begin(self, K: int, T: int, S: int | None) -> None:
+        S = min(1, T - 1) if S is None else S
         share = sharing(T, S)
-        self.start([K, learning_rate(T, K, S), share], n_more=(0 if share > 0.0 else 2 * K) + tree_size(K))
-        fill(self.view().tree, K, 1.0)
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
+        n_scores = 0 if share > 0.0 else 2 * K
+        state = self.start(K=K, eta=learning_rate(T, K, S), share=share, rest=n_scores)
+        fill(state.tree, K, 1.0)

@@ -28,21 +28,16 @@ Reference: O. Besbes, Y. Gur, A. Zeevi, "Stochastic multi-armed-bandit problem w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
 from turncoat.learners.adversarial.exp3 import loss_rate
+from turncoat.learners.base import Facts, State, array, jit_rule, register_learner
 from turncoat.learners.base.blocks import N_MARKS, BlockLearner
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts
+from turncoat.learners.base.constructors import ToldSwitches
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.learners.parts.tree_sampling import ask, probability
+from turncoat.learners.parts.tree_sampling import ask, probability, start_weights
 from turncoat.mirror.softmax import charge
-from turncoat.mirror.tree import fill, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_switches
+from turncoat.mirror.tree import fill
+from turncoat.types import Vector
 
 
 def block_length(T: int, K: int, S: int) -> int:
@@ -52,34 +47,15 @@ def block_length(T: int, K: int, S: int) -> int:
     return min(T, math.ceil(math.pow(K * math.log(K), 1.0 / 3.0) * math.pow(T / S, 2.0 / 3.0)))
 
 
-class RestartedExp3State(NamedTuple):
+class RestartedExp3State(State):
     """The rate, the block, what blocks.py keeps, the scores, and the weights."""
 
-    rng: Words
-    clock: Ints
     K: int
     eta: float
     block: int
-    marks: Vector
-    scores: Vector
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> RestartedExp3State:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 3 + N_MARKS :]
-    return RestartedExp3State(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        buffer[HEAD + 1],
-        int(buffer[HEAD + 2]),
-        buffer[HEAD + 3 : HEAD + 3 + N_MARKS],
-        arrays[: 2 * K],
-        arrays[2 * K :],
-    )
+    marks: Vector = array(N_MARKS)
+    scores: Vector = array("2 * K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -95,15 +71,16 @@ def tell(state: RestartedExp3State, choice: tuple[int, float], loss: float) -> N
         charge(state.scores, state.tree, state.K, arm, state.eta * importance_weighted(loss, served))  # (2)
 
 
-register_learner(RestartedExp3State, view=view, ask=ask, tell=tell, probability=probability)  # (2): tree_sampling.py
+register_learner(RestartedExp3State, ask=ask, tell=tell, probability=probability)  # (2): tree_sampling.py
 
 
-class RestartedExp3(BlockLearner):
+class RestartedExp3(ToldSwitches, BlockLearner):
     """EXP3 that begins anew at fixed times, for a best arm that changes: a simple baseline.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
     lowest and highest loss that can be told. `n_switches`: S, how often the best arm changes, or the variation budget,
     rounded up; None is tuned as for 1.
+
     The rule and its guarantee: help("turncoat.learners.adversarial.restarted_exp3").
     """
 
@@ -117,28 +94,10 @@ class RestartedExp3(BlockLearner):
         when="losses drift within a known budget and the simplest rule will do",
         when_not="switches are few: clipped-omd had a third to a half of its regret",
     )
-    options = ("n_switches",)
     state_type = RestartedExp3State
     signed = ("scores",)
     stability = "half"
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-        n_switches: int | None = None,
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
-        K, T = self.n_arms, int(self.horizon or 1)
-        self._n_switches = parse_switches(n_switches, T)
-        self._block = block_length(T, K, 1 if self._n_switches is None else self._n_switches)
-        self.start([K, loss_rate(self._block, K), self._block], n_more=N_MARKS + 2 * K + tree_size(K))
-        fill(self.view().tree, K, 1.0)
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
+    def _begin(self, K: int, T: int, S: int | None) -> None:
+        self.block = block_length(T, K, 1 if S is None else S)
+        start_weights(self, 1.0, K, eta=loss_rate(self.block, K), block=self.block)

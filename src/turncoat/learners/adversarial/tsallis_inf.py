@@ -1,4 +1,4 @@
-"""Tsallis-INF: one rule, no parameter, optimal for a fixed best arm whether losses are random or chosen by an enemy.
+"""Tsallis-INF: one rule, no parameter, optimal for a fixed best arm, for random and for adversarial losses.
 
 Setting: adversarial losses in [0, 1]; needs neither T nor S. The comparator is the best fixed arm: there is no
 guarantee once the best arm changes.
@@ -15,6 +15,11 @@ with x such that sum p = 1. Lhat sums one of two estimates of the losses:
     Lhat                scores, K sums and their K remainders
     eta_t, B_t          eta / sqrt(t), baseline(state, arm)
     w_t                 the leaves of `tree`, over their total
+
+Solving (1): measured from the smallest Lhat_m, with gaps g_i = (eta_t/2) (Lhat_i - Lhat_m) ≥ 0 and d = 1/sqrt(p_m) ≥ 1,
+    p_i = 1 / (g_i + d)²,  and (sum p)^(-1/2) is concave in d:                                                     (5)
+Newton's steps on it, from d = 1, only grow and never pass the root; they need no bracket, and one is enough if all
+gaps are equal.
 
 Guarantee, oblivious adversary, expected regret against the best fixed arm: "iw" at most 4 sqrt(K T), derived in
 docs/learners/tsallis-inf.md (the paper adds 1); "rv" at most 2 sqrt(K T) + 14 K ln T + 16, of which the first term is
@@ -33,53 +38,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat._compile.jit import jit, jit_rule
+from turncoat.learners.base import Facts, Learner, Option, State, array, register_learner, variant
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.learners.parts.tree_sampling import ask, probability
+from turncoat.learners.parts.tree_sampling import ask, probability, start_weights
 from turncoat.mirror.softmax import add, smallest
-from turncoat.mirror.tree import fill, rebuild, tree_size
-from turncoat.mirror.tsallis import settle
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_word
+from turncoat.mirror.tree import rebuild
+from turncoat.types import Label, Seed, Vector
 
 Estimator: TypeAlias = Literal["iw", "rv"]
 ESTIMATORS = ("iw", "rv")
 FIRST_RATE_IW = 2.0  # eta_1 of (2)
 FIRST_RATE_RV = 4.0  # eta_1 of (3)
+_MOST_STEPS = 100  # a cap that was never met: see the tests
 
 
-class TsallisINFState(NamedTuple):
-    """eta_1, whether the estimate is "rv", the summed estimates, and the weights."""
+class TsallisINFState(State):
+    """eta_1, which also says whether the estimate is "rv", the summed estimates, and the weights."""
 
-    rng: Words
-    clock: Ints
     K: int
     eta: float
-    reduced: bool
-    scores: Vector
-    tree: Vector
+    scores: Vector = array("2 * K")
+    tree: Vector = array(...)
 
 
 @jit_rule
-def view(buffer: Vector) -> TsallisINFState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 2 :]
-    eta = buffer[HEAD + 1]
-    return TsallisINFState(
-        rng_of(buffer), clock_of(buffer), K, eta, eta == FIRST_RATE_RV, arrays[: 2 * K], arrays[2 * K :]
-    )
+def is_reduced(state: TsallisINFState) -> bool:
+    """Is the estimate "rv"?"""
+    return state.eta == FIRST_RATE_RV
 
 
 @jit_rule
 def baseline(state: TsallisINFState, arm: int) -> float:
     """b of an arm in the round that the clock shows: (4), with eta_1²/t for eta_t²."""
-    return 0.5 if state.reduced and state.tree[arm] * state.clock[0] >= state.eta * state.eta else 0.0
+    return 0.5 if is_reduced(state) and state.tree[arm] * state.clock[0] >= state.eta * state.eta else 0.0
+
+
+@jit
+def settle(gaps: Vector) -> int:
+    """Replace gaps by the probabilities of (5); the number of Newton steps it took."""
+    d = 1.0
+    n_steps = 0
+    while n_steps < _MOST_STEPS:
+        total = 0.0
+        slope = 0.0
+        for i in range(gaps.size):
+            root = 1.0 / (gaps[i] + d)
+            total += root * root
+            slope += root * root * root
+        if total <= 1.0 or slope == 0.0:
+            break
+        step = total * (total - 1.0) / ((1.0 + math.sqrt(total)) * slope)
+        if d + step == d:
+            break
+        d += step
+        n_steps += 1
+    for i in range(gaps.size):
+        root = 1.0 / (gaps[i] + d)
+        gaps[i] = root * root
+    return n_steps
 
 
 @jit_rule
@@ -90,7 +109,7 @@ def lead(state: TsallisINFState) -> None:
     for i in range(K):
         gap = (state.scores[i] - state.scores[best]) + (state.scores[K + i] - state.scores[K + best])
         state.tree[i] = 0.5 * eta * max(gap, 0.0)
-    settle(state.tree[:K], 0.0)
+    settle(state.tree[:K])
     rebuild(state.tree, K)
 
 
@@ -101,13 +120,13 @@ def tell(state: TsallisINFState, choice: tuple[int, float], loss: float) -> None
     state.clock[0] += 1
     K = state.K
     add(state.scores, K, arm, (loss - baseline(state, arm)) * importance_weighted(1.0, served))  # (2), (3)
-    if state.reduced:
+    if is_reduced(state):
         for i in range(K):
             add(state.scores, K, i, baseline(state, i))  # (3)
     lead(state)
 
 
-register_learner(TsallisINFState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(TsallisINFState, ask=ask, tell=tell, probability=probability)
 
 
 class TsallisINF(Learner):
@@ -128,10 +147,11 @@ class TsallisINF(Learner):
         when='one arm stays best, losses may be anything, T unknown; estimator="rv"',
         when_not="the best arm changes: turncoat, or clipped-omd if S is known",
     )
-    options = ("estimator",)
+    variants = (variant("tsallis-inf, rv", estimator="rv"),)
     state_type = TsallisINFState
     signed = ("scores",)
     uses_horizon = False
+    estimator = Option[Estimator]('How it estimates losses: "iw" or "rv".', ESTIMATORS)
 
     def __init__(
         self,
@@ -142,15 +162,8 @@ class TsallisINF(Learner):
         loss_range: Sequence[float] = (0.0, 1.0),
         estimator: Estimator = "iw",
     ) -> None:
-        parse_word("estimator", estimator, ESTIMATORS)
-        self._estimator = estimator
+        self.estimator = estimator
         self.stability = "half" if estimator == "iw" else "none"  # the baseline of "rv" does not scale
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
         K = self.n_arms
-        self.start([K, FIRST_RATE_RV if estimator == "rv" else FIRST_RATE_IW], n_more=2 * K + tree_size(K))
-        fill(self.view().tree, K, 1.0 / K)
-
-    @property
-    def estimator(self) -> Estimator:
-        """How it estimates losses: "iw" or "rv"."""
-        return self._estimator
+        start_weights(self, 1.0 / K, K, eta=FIRST_RATE_RV if estimator == "rv" else FIRST_RATE_IW)

@@ -12,29 +12,15 @@ bandit problem", SIAM J. Comput. 32 (2002), played alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import Facts, State, jit_rule, register_learner
+from turncoat.learners.base.constructors import WithoutOptions
 from turncoat.random import uniform
-from turncoat.types import Ints, Label, Seed, Vector, Words
 
 
-class UniformState(NamedTuple):
+class UniformState(State):
     """Random words, the clock, and the number of arms."""
 
-    rng: Words
-    clock: Ints
     K: int
-
-
-@jit_rule
-def view(buffer: Vector) -> UniformState:
-    """Name the parts of the buffer."""
-    return UniformState(rng_of(buffer), clock_of(buffer), int(buffer[HEAD]))
 
 
 @jit_rule
@@ -55,10 +41,10 @@ def tell(state: UniformState, choice: tuple[int, float], loss: float) -> None:
     state.clock[0] += 1
 
 
-register_learner(UniformState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(UniformState, ask=ask, tell=tell, probability=probability)
 
 
-class Uniform(Learner):
+class Uniform(WithoutOptions):
     """Every arm with equal probability: needs nothing, learns nothing. The yardstick for what learning is worth.
 
     `arms`: a count, or distinct labels. `horizon`: taken like every learner's, and not used. `seed`: one seed, one run.
@@ -72,7 +58,7 @@ class Uniform(Learner):
         "none",
         "1",
         setting="adversarial",
-        when="as a yardstick: who is not clearly better has learned nothing",
+        when="as a yardstick: a learner that is not clearly better has learned nothing",
         when_not="to choose well: start with turncoat",
     )
     state_type = UniformState
@@ -80,13 +66,5 @@ class Uniform(Learner):
     uses_propensity = False
     stability = "kept"
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self.start([self.n_arms], n_more=0)
+    def _begin(self, K: int, T: int | None) -> None:
+        self.start(K=K)

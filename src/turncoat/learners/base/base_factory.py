@@ -1,14 +1,14 @@
-"""What a user names as bases, made into learners; and how they are written down, so that a state can name them."""
+"""The base factory: makes learners of what a user names as bases, and plain values of them for saved states."""
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
-from turncoat._compile.cache import PACKAGE
 from turncoat.errors import HorizonError, OptionError, unknown
-from turncoat.learners.base.learner import Learner, Stability
+from turncoat.learners.base.declarations import Stability
+from turncoat.learners.base.learner import KNOWN, Learner
 from turncoat.learners.base.linear import LinearLearner
 from turncoat.types import Label
 
@@ -20,14 +20,14 @@ _ACCEPTED = (
 _WRITTEN = {"learner", "horizon", "options"}
 
 
-def recruit(bases: Any, arms: Sequence[Label], horizon: int | None) -> list[Learner]:
+def make_bases(bases: Any, arms: Sequence[Label], horizon: int | None) -> list[Learner]:
     """Fresh learners, one for each base named."""
     if not isinstance(bases, list | tuple) or not 1 <= len(bases) <= MOST_BASES:
         raise OptionError(f"bases is {reprlib.repr(bases)}; {_ACCEPTED}, from 1 to {MOST_BASES} of them")
-    return [_recruit_one(base, arms, horizon) for base in bases]
+    return [_make_base(base, arms, horizon) for base in bases]
 
 
-def _recruit_one(base: Any, arms: Sequence[Label], horizon: int | None) -> Learner:
+def _make_base(base: Any, arms: Sequence[Label], horizon: int | None) -> Learner:
     words: dict[str, Any] = {}
     if isinstance(base, dict) and set(base) == _WRITTEN and isinstance(base["options"], dict):
         base, horizon, words = base["learner"], base["horizon"], base["options"]
@@ -46,7 +46,7 @@ def _recruit_one(base: Any, arms: Sequence[Label], horizon: int | None) -> Learn
     _refuse(type(learner))
     if learner.n_arms != len(arms):
         raise OptionError(f"bases has {learner!r}; accepted are learners over the same {len(arms)} arms")
-    if learner.n_told or learner.n_outstanding:  # a saved keeper makes its bases again by their words
+    if learner.n_told or learner.n_outstanding:  # a saved master makes its bases again by their words
         raise OptionError(f"bases has {learner!r}; accepted are learners that have not begun")
     if learner.stability not in get_args(Stability):
         known = ", ".join(repr(word) for word in get_args(Stability))
@@ -59,7 +59,7 @@ def _refuse(kind: type[Learner]) -> None:
     why = ""
     if kind.sees_all:
         why = "it learns from the losses of all arms, and a base is told the loss of one"
-    elif issubclass(kind, LinearLearner) or _setting(kind) == "linear":
+    elif issubclass(kind, LinearLearner) or (hasattr(kind, "facts") and kind.facts.setting == "linear"):
         why = "it chooses among features, and a base is asked without any"
     if kind._has_bases:
         why = "it has bases of its own, and a decision has room for one base only"
@@ -69,34 +69,14 @@ def _refuse(kind: type[Learner]) -> None:
         raise OptionError(f"bases has {kind.__name__}, which cannot be a base: {why}")
 
 
-def _setting(kind: type[Learner]) -> str:
-    """What it states; classes of users' need not state any."""
-    return kind.facts.setting if hasattr(kind, "facts") else ""
-
-
-def written(learner: Learner) -> dict[str, Any]:
-    """A base in plain values: `recruit` takes them too."""
+def base_spec(learner: Learner) -> dict[str, Any]:
+    """A base in plain values: `make_bases` takes them too."""
     options = {word: getattr(learner, word) for word in learner.options}
     return {"learner": learner.name, "horizon": learner.horizon, "options": options}
 
 
 def _named(name: str) -> type[Learner]:
     """The learner of this name: ours, or the last one that was defined in this process."""
-    known: dict[str, type[Learner]] = {}
-    for kind in _kinds(Learner):
-        if "name" in vars(kind) and not (kind.name in known and _is_ours(known[kind.name])):
-            known[kind.name] = kind
-    if name not in known:
-        raise unknown("learner", name, known) if name else OptionError(f"bases has ''; {_ACCEPTED}")
-    return known[name]
-
-
-def _is_ours(kind: type[Learner]) -> bool:
-    return kind.__module__.partition(".")[0] == PACKAGE.name
-
-
-def _kinds(kind: type[Learner]) -> Iterator[type[Learner]]:
-    """Every class of learner, in the order in which they were defined; ours are first."""
-    for inner in kind.__subclasses__():
-        yield inner
-        yield from _kinds(inner)
+    if name not in KNOWN:
+        raise unknown("learner", name, KNOWN) if name else OptionError(f"bases has ''; {_ACCEPTED}")
+    return KNOWN[name]

@@ -1,63 +1,45 @@
-"""A herd: learners of any kinds that live in the buffer of another learner, one compiled state for all of them.
+"""The base stack: learners of any kinds inside the buffer of their master.
 
-The keeper's buffer holds each base's own buffer, as a row, beside a copy of how it began, for starting it again.
-Neighbours of one kind (one state, one size of buffer) are stacked into a block, (n, size); so H equal bases are
-compiled once and looped over. Blocks of different kinds are a chain, Link(…, Link(…, Last(…))), whose *type* names the
-kinds: each block carries `like`, the state of its first base. Compiled code walks down the chain by the number of a
-base, and what it finds there is compiled for that kind: one body a kind (`rows_of`), however long the chain is.
+The master's buffer holds each base's own buffer as a row, and a copy of that row at the start, for restarts.
+Neighbours of one kind (one state class, one size of buffer) are stacked into a block, so H equal bases are compiled
+once and looped over. The master's state has the fields
 
-    view_herd(Kinds, sizes, memory)                      the chain over a part of the keeper's buffer
-    ask_base(herd, j, rng)                               (arm, probability) of base j
-    tell_base(herd, j, rng, (arm, probability), loss)    one update of base j
-    learn_base(herd, j, rng, choice, loss, out)          the same, and then its distribution over the arms
-    chance_of(herd, j, arm, room)                        the probability of an arm under base j
-    row_of(herd, j), fresh_of(herd, j)                   base j's buffer, now and as it began
+    sizes     n and the size of a row, for every block
+    memory    the blocks: n rows as they are, then n rows as they began
 
-Which kinds there are is known at run time only. `kinds_of` makes a class for each sequence of kinds; kernels on a flat
-buffer close over it (buffer.py). It has the same name in every process, so they are found on disk again; loops over
-whole games see the chain, whose classes are all written below.
+and its class has `kinds`, the state classes of the blocks. Which kinds there are is known at run time only:
+`stacked_state` makes a subclass of the master's state class for each sequence of kinds. It has the same name in every
+process, so kernels that close over it are found on disk again.
 
-**Random numbers**: a base draws from its keeper's stream. The four words are lent to it, put into its row, and taken
-back; in between those words are 0. **Buffers are seen as words**, uint64, so that nobody takes them for plain numbers.
+    ask_base(state, j, rng)                               (arm, probability) of base j
+    tell_base(state, j, rng, (arm, probability), loss)    one update of base j
+    learn_base(state, j, rng, choice, loss, out)          the same, and then its distribution over the arms
+    chance_of(state, j, arm, room)                        the probability of an arm under base j
+    copy_base(state, j, source)                           base j becomes what base `source` is
+    restart_base(state, j)                                base j becomes what it was at first
+
+In compiled code each of these is a chain of comparisons, block by block, ending in a kernel of the block's kind.
+
+**Random numbers**: a base draws from its master's stream. The four words are copied into its row before a call and back
+after it; between calls those words are 0. **Rows are viewed as words**, uint64, so that random words are never rounded.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from collections import namedtuple
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from turncoat._compile.cache import PACKAGE
 from turncoat._compile.dispatch import ask, probability_of, tell, view_of, write_probabilities
-from turncoat._compile.jit import borrow, compiled_as, jit, jit_rule
-from turncoat.random import N_WORDS
+from turncoat._compile.jit import compiled_as, jit_rule, jit_step
+from turncoat._compile.state import N_WORDS, StateMeta
 from turncoat.types import Vector, Words
 
-
-class Last(NamedTuple):
-    """A block of bases of one kind, with none behind it."""
-
-    like: Any  # the state of its first base: what tells compiled code the kind
-    rows: Words  # (n, size), the buffers of its bases
-    fresh: Words  # (n, size), how they began
-
-
-class Link(NamedTuple):
-    """A block of bases of one kind, and the blocks behind it."""
-
-    like: Any
-    rows: Words
-    fresh: Words
-    rest: Any
-
-
-# -- the chain ----------------------------------------------------------------------------------------------------
-
-_KINDS: dict[type, tuple[type, ...]] = {}  # what each class of kinds_of stands for
+# -- the blocks ---------------------------------------------------------------------------------------------------
 
 
 def blocks_of(bases: Sequence[tuple[type, int]]) -> list[tuple[type, int, int]]:
@@ -71,72 +53,33 @@ def blocks_of(bases: Sequence[tuple[type, int]]) -> list[tuple[type, int, int]]:
     return blocks
 
 
-def kinds_of(states: Sequence[type]) -> type:
-    """The class that stands for a chain of blocks with these states. Made once, and never instantiated.
+def stacked_state(Master: Any, kinds: Sequence[type]) -> Any:
+    """The master's state class over blocks of these kinds. Made once.
 
-    Named by the names of the states. Somebody who defines a state anew, under its old name, gets another class.
+    It is named by the names of the classes. A class defined anew, under its old name, leads to another one.
     """
-    names = [f"{state.__module__}.{state.__qualname__}" for state in states]
-    name = stem = "Kinds_" + hashlib.sha256(" ".join(names).encode()).hexdigest()[:16]
+    names = [f"{state.__module__}.{state.__qualname__}" for state in (Master, *kinds)]
+    name = stem = f"{Master.__name__}_" + hashlib.sha256(" ".join(names).encode()).hexdigest()[:16]
     n_before = 0
-    while name in globals() and _KINDS[globals()[name]] != tuple(states):
+    while name in globals() and (globals()[name].__base__, globals()[name].kinds) != (Master, tuple(kinds)):
         n_before += 1
         name = f"{stem}_{n_before}"
     if name not in globals():
-        foreign = [state.__module__ for state in states if state.__module__.partition(".")[0] != PACKAGE.name]
-        Kinds = namedtuple(name, "herd", module=foreign[0] if foreign else __name__)  # type: ignore[misc]
-        _KINDS[Kinds] = tuple(states)
-        globals()[name] = Kinds  # where numba looks for it by name
-    Known: type = globals()[name]
-    return Known
+        foreign = [state.__module__ for state in (Master, *kinds) if state.__module__.partition(".")[0] != PACKAGE.name]
+        body = {"__module__": foreign[0] if foreign else __name__, "kinds": tuple(kinds)}
+        globals()[name] = StateMeta(name, (Master,), body)  # here it is found by name when it is unpickled
+    return globals()[name]
 
 
 @jit_rule
-def block(sizes: Vector, memory: Vector) -> tuple[Words, Words, Vector]:
-    """Rows, fresh rows, and the memory behind them, of the block whose n and size come first."""
-    n, size = int(sizes[0]), int(sizes[1])
-    words = memory[: 2 * n * size].view(np.uint64).reshape(2, n, size)
-    return words[0], words[1], memory[2 * n * size :]
-
-
-def view_herd(Kinds: type, sizes: Vector, memory: Vector) -> Any:
-    """The chain over this memory. `sizes`: n and size of every block."""
-    return _plain_chain(_KINDS[Kinds], sizes, memory)
-
-
-def _plain_chain(states: Sequence[type], sizes: Vector, memory: Vector) -> Any:
-    rows, fresh, more = block(sizes, memory)
-    like = view_of(states[0], rows[0].view(np.float64))
-    if len(states) == 1:
-        return Last(like, rows, fresh)
-    return Link(like, rows, fresh, _plain_chain(states[1:], sizes[2:], more))
-
-
-@compiled_as(view_herd)
-def _overload_view_herd(Kinds: Any, sizes: Any, memory: Any) -> Any:
-    chain = _compiled_chain(_KINDS[Kinds.instance_class])
-    return lambda Kinds, sizes, memory: chain(sizes, memory)
-
-
-@functools.cache
-def _compiled_chain(states: tuple[type, ...]) -> Callable[..., Any]:
-    State = states[0]
-
-    @jit_rule
-    def last(sizes: Vector, memory: Vector) -> Any:
-        rows, fresh, _ = block(sizes, memory)
-        return Last(view_of(State, rows[0].view(np.float64)), rows, fresh)
-
-    if len(states) == 1:
-        return last
-    rest = _compiled_chain(states[1:])
-
-    @jit_rule
-    def link(sizes: Vector, memory: Vector) -> Any:
-        rows, fresh, more = block(sizes, memory)
-        return Link(view_of(State, rows[0].view(np.float64)), rows, fresh, rest(sizes[2:], more))
-
-    return link
+def rows_at(sizes: Vector, memory: Words, block: int, fresh: int) -> Words:
+    """The rows of a block, (n, size): as they are (fresh 0), or as they began (fresh 1)."""
+    at = 0
+    for i in range(block):
+        at += 2 * int(sizes[2 * i]) * int(sizes[2 * i + 1])
+    n, size = int(sizes[2 * block]), int(sizes[2 * block + 1])
+    at += fresh * n * size
+    return memory[at : at + n * size].reshape((n, size))
 
 
 # -- one kind -----------------------------------------------------------------------------------------------------
@@ -144,7 +87,7 @@ def _compiled_chain(states: tuple[type, ...]) -> Callable[..., Any]:
 NOTHING = (-1, 1.0)  # no choice, for `learn_base`: one kernel is compiled in half the time of two
 
 
-class Rows(NamedTuple):
+class RowKernels(NamedTuple):
     """The rule of one kind, on the rows of a block."""
 
     ask: Callable[..., tuple[int, float]]
@@ -153,14 +96,14 @@ class Rows(NamedTuple):
     chance: Callable[..., float]
 
 
-@jit
+@jit_rule
 def lend(rng: Words, row: Words) -> None:
     """Give a base the random numbers."""
     for i in range(N_WORDS):
         row[i] = rng[i]
 
 
-@jit
+@jit_rule
 def take_back(rng: Words, row: Words) -> None:
     """And take them from it, as they are after its draws."""
     for i in range(N_WORDS):
@@ -168,169 +111,115 @@ def take_back(rng: Words, row: Words) -> None:
         row[i] = 0
 
 
-@functools.cache
-def rows_of(State: Any) -> Rows:
+@cache
+def row_kernels(State: Any) -> RowKernels:
     """The rule of bases with this state."""
 
-    @jit
+    @jit_step
     def ask_row(rows: Words, j: int, rng: Words) -> tuple[int, float]:
-        row = borrow(rows)[j]
-        lend(borrow(rng), row)
+        row = rows[j]
+        lend(rng, row)
         arm, served = ask(view_of(State, row.view(np.float64)))
-        take_back(borrow(rng), row)
+        take_back(rng, row)
         return int(arm), float(served)
 
-    @jit
+    @jit_step
     def tell_row(rows: Words, j: int, rng: Words, choice: tuple[int, float], loss: float) -> None:
-        row = borrow(rows)[j]
-        lend(borrow(rng), row)
+        row = rows[j]
+        lend(rng, row)
         tell(view_of(State, row.view(np.float64)), choice, loss)
-        take_back(borrow(rng), row)
+        take_back(rng, row)
 
-    @jit
+    @jit_step
     def learn_row(rows: Words, j: int, rng: Words, choice: tuple[int, float], loss: float, out: Vector) -> None:
-        row = borrow(rows)[j]
-        lend(borrow(rng), row)
+        row = rows[j]
+        lend(rng, row)
         state = view_of(State, row.view(np.float64))
         if choice[0] >= 0:
             tell(state, choice, loss)
-        write_probabilities(state, borrow(out))
-        take_back(borrow(rng), row)
+        write_probabilities(state, out)
+        take_back(rng, row)
 
-    @jit
+    @jit_step
     def chance_row(rows: Words, j: int, arm: int, room: Vector) -> float:
-        return float(probability_of(view_of(State, borrow(rows)[j].view(np.float64)), arm, borrow(room)))
+        return float(probability_of(view_of(State, rows[j].view(np.float64)), arm, room))
 
-    return Rows(ask_row, tell_row, learn_row, chance_row)
+    return RowKernels(ask_row, tell_row, learn_row, chance_row)
 
 
 # -- one base -----------------------------------------------------------------------------------------------------
 
 
-def _find(herd: Any, j: int) -> tuple[Any, int]:
+@jit_rule
+def find_base(state: Any, j: int) -> tuple[int, int]:
     """The block that base j is in, and its place there."""
-    while j >= herd.rows.shape[0]:
-        j -= herd.rows.shape[0]
-        herd = herd.rest
-    return herd, j
+    block = 0
+    while j >= state.sizes[2 * block]:
+        j -= int(state.sizes[2 * block])
+        block += 1
+    return block, j
 
 
-def _rows_like(here: Any) -> Rows:
-    State: Any = type(here.like)
-    return rows_of(State)
+def row_of(state: Any, j: int, fresh: int = 0) -> Words:
+    """The buffer of base j, as words: now, or as it began. For Python."""
+    block, place = find_base(state, j)
+    row: Words = rows_at(state.sizes, state.memory, block, fresh)[place]
+    return row
 
 
-def ask_base(herd: Any, j: int, rng: Words) -> Any:
-    """(arm, probability): what base j plays."""
-    here, k = _find(herd, j)
-    return _rows_like(here).ask(here.rows, k, rng)
+def _of_kind(name: str, text: str) -> Any:
+    """A function of a state, a base and more, which calls the row kernel of this name of the base's kind."""
+
+    def call(state: Any, j: int, *arguments: Any) -> Any:
+        block, place = find_base(state, j)
+        kernel = getattr(row_kernels(type(state).kinds[block]), name)
+        return kernel(rows_at(state.sizes, state.memory, block, 0), place, *arguments)
+
+    @compiled_as(call)
+    def _overload(state: Any, j: Any, *arguments: Any) -> Any:
+        return _chain(name, state.instance_class.kinds, 0)
+
+    call.__doc__ = text
+    return call
 
 
-def tell_base(herd: Any, j: int, rng: Words, choice: tuple[int, float], loss: float) -> Any:
-    """Base j learns the loss of a choice."""
-    here, k = _find(herd, j)
-    return _rows_like(here).tell(here.rows, k, rng, choice, loss)
+def _chain(name: str, kinds: tuple[type, ...], block: int) -> Callable[..., Any]:
+    """Look for base j in this block and in those behind it."""
+    kernel = getattr(row_kernels(kinds[block]), name)
+    if block == len(kinds) - 1:
+        return lambda state, j, *arguments: kernel(rows_at(state.sizes, state.memory, block, 0), j, *arguments)
+    behind = jit_step(_chain(name, kinds, block + 1))
+
+    def search(state: Any, j: Any, *arguments: Any) -> Any:
+        rows = rows_at(state.sizes, state.memory, block, 0)
+        if j < rows.shape[0]:
+            return kernel(rows, j, *arguments)
+        return behind(state, j - rows.shape[0], *arguments)
+
+    return search
 
 
-def learn_base(herd: Any, j: int, rng: Words, choice: tuple[int, float], loss: float, out: Vector) -> Any:
-    """Base j learns the loss of a choice, unless that is NOTHING, and writes what it would play next."""
-    here, k = _find(herd, j)
-    return _rows_like(here).learn(here.rows, k, rng, choice, loss, out)
+ask_base = _of_kind("ask", "(arm, probability): what base j plays, drawn with these random words.")
+tell_base = _of_kind("tell", "Base j learns the loss of a choice.")
+learn_base = _of_kind(
+    "learn", "Base j learns the loss of a choice, unless that is NOTHING, and writes what it plays next."
+)
+chance_of = _of_kind("chance", "p_j(arm). The last argument: K zeros, which it may use and leaves 0.")
 
 
-def chance_of(herd: Any, j: int, arm: int, room: Vector) -> Any:
-    """p_j(arm). `room`: K zeros, which it may use and leaves 0."""
-    here, k = _find(herd, j)
-    return _rows_like(here).chance(here.rows, k, arm, room)
+@jit_rule
+def copy_base(state: Any, j: int, source: int) -> None:
+    """Base j becomes what base `source`, of the same block, is."""
+    block, place = find_base(state, j)
+    rows = rows_at(state.sizes, state.memory, block, 0)
+    for word in range(rows.shape[1]):
+        rows[place, word] = rows[place + source - j, word]
 
 
-def row_of(herd: Any, j: int) -> Any:
-    """The buffer of base j, as words."""
-    here, k = _find(herd, j)
-    return here.rows[k]
-
-
-def fresh_of(herd: Any, j: int) -> Any:
-    """The buffer of base j as it began, as words."""
-    here, k = _find(herd, j)
-    return here.fresh[k]
-
-
-@compiled_as(ask_base)
-def _overload_ask_base(herd: Any, j: Any, rng: Any) -> Any:
-    rule = rows_of(herd.types[0].instance_class).ask
-    if herd.instance_class is Last:
-        return lambda herd, j, rng: rule(herd.rows, j, rng)
-
-    def walk(herd: Any, j: Any, rng: Any) -> Any:
-        if j < herd.rows.shape[0]:
-            return rule(herd.rows, j, rng)
-        return ask_base(herd.rest, j - herd.rows.shape[0], rng)
-
-    return walk
-
-
-@compiled_as(tell_base)
-def _overload_tell_base(herd: Any, j: Any, rng: Any, choice: Any, loss: Any) -> Any:
-    rule = rows_of(herd.types[0].instance_class).tell
-    if herd.instance_class is Last:
-        return lambda herd, j, rng, choice, loss: rule(herd.rows, j, rng, choice, loss)
-
-    def walk(herd: Any, j: Any, rng: Any, choice: Any, loss: Any) -> Any:
-        if j < herd.rows.shape[0]:
-            rule(herd.rows, j, rng, choice, loss)
-        else:
-            tell_base(herd.rest, j - herd.rows.shape[0], rng, choice, loss)
-
-    return walk
-
-
-@compiled_as(learn_base)
-def _overload_learn_base(herd: Any, j: Any, rng: Any, choice: Any, loss: Any, out: Any) -> Any:
-    rule = rows_of(herd.types[0].instance_class).learn
-    if herd.instance_class is Last:
-        return lambda herd, j, rng, choice, loss, out: rule(herd.rows, j, rng, choice, loss, out)
-
-    def walk(herd: Any, j: Any, rng: Any, choice: Any, loss: Any, out: Any) -> Any:
-        if j < herd.rows.shape[0]:
-            rule(herd.rows, j, rng, choice, loss, out)
-        else:
-            learn_base(herd.rest, j - herd.rows.shape[0], rng, choice, loss, out)
-
-    return walk
-
-
-@compiled_as(chance_of)
-def _overload_chance_of(herd: Any, j: Any, arm: Any, room: Any) -> Any:
-    rule = rows_of(herd.types[0].instance_class).chance
-    if herd.instance_class is Last:
-        return lambda herd, j, arm, room: rule(herd.rows, j, arm, room)
-
-    def walk(herd: Any, j: Any, arm: Any, room: Any) -> Any:
-        if j < herd.rows.shape[0]:
-            return rule(herd.rows, j, arm, room)
-        return chance_of(herd.rest, j - herd.rows.shape[0], arm, room)
-
-    return walk
-
-
-@compiled_as(row_of)
-def _overload_row_of(herd: Any, j: Any) -> Any:
-    if herd.instance_class is Last:
-        return lambda herd, j: herd.rows[j]
-
-    def walk(herd: Any, j: Any) -> Any:
-        return herd.rows[j] if j < herd.rows.shape[0] else row_of(herd.rest, j - herd.rows.shape[0])
-
-    return walk
-
-
-@compiled_as(fresh_of)
-def _overload_fresh_of(herd: Any, j: Any) -> Any:
-    if herd.instance_class is Last:
-        return lambda herd, j: herd.fresh[j]
-
-    def walk(herd: Any, j: Any) -> Any:
-        return herd.fresh[j] if j < herd.rows.shape[0] else fresh_of(herd.rest, j - herd.rows.shape[0])
-
-    return walk
+@jit_rule
+def restart_base(state: Any, j: int) -> None:
+    """Base j becomes what it was at first. Its random words, all 0 at rest, stay."""
+    block, place = find_base(state, j)
+    rows, fresh = rows_at(state.sizes, state.memory, block, 0), rows_at(state.sizes, state.memory, block, 1)
+    for word in range(N_WORDS, rows.shape[1]):
+        rows[place, word] = fresh[place, word]

@@ -1,7 +1,7 @@
 """Learners that play in blocks of a fixed number of tells, and begin anew after each.
 
-What was decided in one block and is told in a later one says nothing about the run that is on: it is dropped, and
-counted. A round reported through `observe` has no decision, and counts as one of now.
+A decision of one block that is told in a later one says nothing about the present run: it is dropped and counted. A
+round reported through `observe` has no decision, and counts as one of the present block.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from turncoat.decision import Decision
+from turncoat.learners.base.declarations import Option
 from turncoat.learners.base.learner import Learner
-from turncoat.types import Decision, Label, Vector
+from turncoat.types import Label, Vector
 from turncoat.validation.games import unit_loss
 
 N_MARKS = 3
@@ -18,31 +20,25 @@ _RUN, _FIRST, _DROPPED = range(N_MARKS)
 
 
 class BlockLearner(Learner):
-    """A learner in blocks. Made by its subclasses only, which set `_block` and keep N_MARKS numbers for the marks:
+    """A learner in blocks. Made by its subclasses only, which set `block` and have a field `marks` of N_MARKS numbers:
 
-    the run last looked at, the first decision that was asked in it, and how many tells were dropped. They stand in the
-    buffer right behind the constants.
+    the run last looked at, the first decision that was asked in it, and how many tells were dropped.
     """
 
-    _block: int
-
-    @property
-    def block(self) -> int:
-        """After how many tells it begins anew."""
-        return self._block
+    block = Option[int]("After how many tells it begins anew.")
 
     @property
     def n_dropped(self) -> int:
         """How many tells came after a restart that their decision was made before, and were not learned from."""
         return int(self._marks[_DROPPED])
 
-    @property
-    def _marks(self) -> Vector:
-        return self._buffer[self._constants.stop : self._constants.stop + N_MARKS]
+    def _settle(self) -> None:
+        super()._settle()
+        self._marks: Vector = self.view().marks
 
     def _look(self) -> Vector:
-        """If there was a restart since it last looked, what was decided up to now is of an earlier run."""
-        marks, run = self._marks, self.n_told // self._block
+        """Notice a restart: decisions made before it belong to an earlier run."""
+        marks, run = self._marks, self.n_told // self.block
         if run != marks[_RUN]:
             marks[_RUN] = run
             marks[_FIRST] = self._next_id

@@ -1,10 +1,7 @@
-"""The flat buffer that holds a learner: what stands first in it, and the kernels that are called on it from Python.
+"""The kernels that a learner calls on its buffer: ask, tell and probabilities, from Python.
 
-Words 0–3 are the random numbers, word 4 the clock, which counts tells; a learner's own numbers begin at HEAD, and the
-first of them is K, the number of arms. A call from Python with one array costs a fifth of one with a NamedTuple of
-views, so `flat` makes the kernels that take the buffer and build the views inside compiled code.
-
-They are written once for all learners: closures over the *class* of the state, through which the generic rules find the
+They take the buffer, one array, which is the cheapest call from Python, and open the state on it in compiled code. They
+are written once for all learners: closures over the *class* of the state, through which the generic rules find the
 learner's own. numba finds such a closure on disk again; one over the kernels themselves it would compile anew in every
 process.
 """
@@ -12,24 +9,21 @@ process.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
-from turncoat._compile.dispatch import ask, tell, view_of, write_probabilities
-from turncoat._compile.jit import borrow, jit, jit_rule
+from turncoat._compile.dispatch import ask, probability_of, tell, view_of, write_probabilities
+from turncoat._compile.jit import jit_entry, without_refcount
+from turncoat._compile.state import HEAD
 from turncoat.learners.parts.importance_weights import is_probability
-from turncoat.random import N_WORDS
-from turncoat.types import Ints, Vector, Words
-
-CLOCK = N_WORDS
-HEAD = CLOCK + 1  # where a learner's own numbers begin
+from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
+from turncoat.types import Vector
 
 # what an ask serves: index, propensity, and for masters the base, p(base) and p_base(index)
 Served: TypeAlias = tuple[int, float | None, int | None, float | None, float | None]
 
 
-class Flat(NamedTuple):
+class BufferKernels(NamedTuple):
     """A learner's rule on its buffer. `tell` returns the new clock, or -1 for a choice that cannot be."""
 
     ask: Callable[..., Served]
@@ -37,36 +31,47 @@ class Flat(NamedTuple):
     probabilities: Callable[..., None]
 
 
-@jit_rule
-def rng_of(buffer: Vector) -> Words:
-    """The random words of a buffer."""
-    return buffer[:CLOCK].view(np.uint64)
-
-
-@jit_rule
-def clock_of(buffer: Vector) -> Ints:
-    """The clock of a buffer, an array of one number."""
-    return buffer[CLOCK:HEAD].view(np.int64)
-
-
-def flat(State: Any) -> Flat:
+def buffer_kernels(State: Any) -> BufferKernels:
     """The kernels of learners that choose by themselves: (index, propensity), and no base."""
 
-    @jit
-    def ask_flat(buffer: Vector) -> Served:
-        index, propensity = ask(view_of(State, borrow(buffer)))
+    @jit_entry
+    def ask_kernel(buffer: Vector) -> Served:
+        index, propensity = ask(view_of(State, without_refcount(buffer)))
         return index, propensity, None, None, None
 
-    @jit
-    def tell_flat(buffer: Vector, index: int, loss: float, propensity: float) -> int:
+    @jit_entry
+    def tell_kernel(buffer: Vector, index: int, loss: float, propensity: float) -> int:
         if not (0 <= index < buffer[HEAD] and is_probability(propensity)):
             return -1
-        state = view_of(State, borrow(buffer))
+        state = view_of(State, without_refcount(buffer))
         tell(state, (index, propensity), loss)
         return int(state.clock[0])
 
-    @jit
-    def probabilities_flat(buffer: Vector, out: Vector) -> None:
-        write_probabilities(view_of(State, borrow(buffer)), borrow(out))
+    @jit_entry
+    def probabilities_kernel(buffer: Vector, out: Vector) -> None:
+        write_probabilities(view_of(State, without_refcount(buffer)), without_refcount(out))
 
-    return Flat(ask_flat, tell_flat, probabilities_flat)
+    return BufferKernels(ask_kernel, tell_kernel, probabilities_kernel)
+
+
+@cache
+def master_kernels(State: Any) -> BufferKernels:
+    """The kernels of masters; beside index and marginal, the base, p(base) and p_base(index)."""
+
+    @jit_entry
+    def ask_kernel(buffer: Vector) -> Served:
+        state = view_of(State, without_refcount(buffer))
+        arm, j, p_j, p_arm, _ = ask(state)
+        q = probability_of(state, arm, state.sizes)  # generic masters say it arm by arm, and need no room
+        return arm, max(q, SMALLEST_SERVED), j, p_j, p_arm
+
+    @jit_entry
+    def tell_kernel(buffer: Vector, index: int, loss: float, q: float, j: int, p_j: float, p_arm: float) -> int:
+        state = view_of(State, without_refcount(buffer))
+        inside = 0 <= index < state.K and 0 <= j < state.ways
+        if not (inside and is_probability(p_j) and is_probability(p_arm) and is_probability(q)):
+            return -1
+        tell(state, (index, j, p_j, p_arm, q), loss)
+        return int(state.clock[0])
+
+    return buffer_kernels(State)._replace(ask=ask_kernel, tell=tell_kernel)

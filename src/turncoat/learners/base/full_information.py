@@ -1,6 +1,6 @@
-"""What learners with full information share: after each round they are told the losses of all arms, not of one alone.
+"""Full information: learners that are told the losses of all arms after each round.
 
-They ask, save and play like every learner. What differs is the telling: `tell(decision, losses)`, one number an arm,
+They ask, save and play like every learner. What differs is the feedback: `tell(decision, losses)`, one number per arm,
 and `observe(losses)` for a round decided elsewhere. Their state has a field `losses`, K numbers: the losses of the
 round, in [0, 1], are put there and the rule is told them there, so that a compiled game allocates nothing.
 
@@ -15,31 +15,33 @@ from typing import Any
 from numpy.typing import NDArray
 
 from turncoat._compile.dispatch import tell, view_of
-from turncoat._compile.jit import borrow, jit
+from turncoat._compile.jit import jit_entry, without_refcount
+from turncoat._compile.state import HEAD
+from turncoat.decision import Decision
 from turncoat.errors import LossTypeError, ObserveError
-from turncoat.learners.base.buffer import HEAD, Flat, flat
+from turncoat.learners.base.buffer import BufferKernels, buffer_kernels
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.parts.importance_weights import is_probability
-from turncoat.types import Decision, Vector
+from turncoat.types import Vector
 from turncoat.validation.games import unit_losses
 
 Losses = Sequence[float] | NDArray[Any]
 
 
-def flat_seeing_all(State: Any) -> Flat:
+def full_information_kernels(State: Any) -> BufferKernels:
     """The kernels of learners that are told all losses."""
 
-    @jit
-    def tell_flat(buffer: Vector, index: int, losses: Vector, propensity: float) -> int:
+    @jit_entry
+    def tell_kernel(buffer: Vector, index: int, losses: Vector, propensity: float) -> int:
         if not (0 <= index < buffer[HEAD] and is_probability(propensity)):
             return -1
-        state = view_of(State, borrow(buffer))
+        state = view_of(State, without_refcount(buffer))
         for arm in range(state.losses.size):
             state.losses[arm] = losses[arm]
         tell(state, (index, propensity), state.losses)
         return int(state.clock[0])
 
-    return flat(State)._replace(tell=tell_flat)
+    return buffer_kernels(State)._replace(tell=tell_kernel)
 
 
 class FullInformationLearner(Learner):
@@ -47,7 +49,7 @@ class FullInformationLearner(Learner):
 
     uses_propensity = False
     sees_all = True
-    _flat = staticmethod(flat_seeing_all)
+    _kernels_of = staticmethod(full_information_kernels)
 
     def tell(  # type: ignore[override]  # other feedback than a bandit's
         self, decision: Decision, losses: Losses | None = None, *, rewards: Losses | None = None, **of_one_arm: Any

@@ -1,6 +1,6 @@
-"""Playing the largest index: what the UCB rules share.
+"""Index policies: play the arm with the largest index. What the UCB rules share.
 
-Each arm has an index, an optimistic guess of its mean reward r = 1 - loss, and the arm with the largest index is
+Each arm has an index, an upper confidence bound on its mean reward r = 1 - loss, and the arm with the largest index is
 played. With n samples of mean m and a confidence c, which grows like a logarithm of the time, the index is
 
     m + sqrt(c / n)                                                                     (1)  "ucb"
@@ -13,6 +13,12 @@ tie, every ask until the next tell plays the same arm: the rule acts on what it 
 
 An ask evaluates the indices; a tell changes the samples. Both the loop and `probabilities` compute an index by the same
 compiled function, so what they call a tie is the same.
+
+Forced exploration in turn: every so many rounds each arm is played once, whatever is known of it.
+
+A share alpha of the rounds is forced: of every floor(K/alpha) rounds the last K, one for each arm, in their order. In
+the papers the K rounds come first; here an index rule's own trying of every arm does, in random order, and so the order
+in which arms are listed means nothing to how a game begins.
 """
 
 from __future__ import annotations
@@ -28,7 +34,7 @@ from turncoat.learners.base.learner import Learner
 from turncoat.learners.parts.kl import is_below, upper
 from turncoat.random import uniform
 from turncoat.types import Vector
-from turncoat.validation.games import parse_positive
+from turncoat.validation.numbers import parse_positive
 
 Index: TypeAlias = Literal["ucb", "kl"]
 INDICES = ("ucb", "kl")
@@ -67,10 +73,19 @@ def kl_index(n: float, total: float, confidence: float, least: float) -> float:
     return mean if is_below(mean, level, least) else upper(mean, level)
 
 
+@jit_rule
+def count(state: Any, choice: tuple[int, float], loss: float) -> None:
+    """Learn the loss of an earlier choice: one more sample of its arm."""
+    arm, _ = choice
+    state.clock[0] += 1
+    state.counts[arm] += 1.0
+    state.sums[arm] += 1.0 - loss
+
+
 def largest(confidence: Callable[[Any], Any], index: Callable[[Any, Any, int, float], float]) -> Rule:
     """The rule that plays the arm with the largest index.
 
-    `confidence(state)`, a number or several, is computed once a round. `index(state, confidence, arm, least)` may be
+    `confidence(state)`, a number or several, is computed once per round. `index(state, confidence, arm, least)` may be
     any number below `least` where the index is below it: it cannot win.
     """
 
@@ -107,6 +122,39 @@ def largest(confidence: Callable[[Any], Any], index: Callable[[Any, Any, int, fl
             out[a] = 1.0 / n_best if out[a] == best else 0.0
 
     return Rule(ask, probabilities, indices)
+
+
+LONGEST = 2.0**53  # a period that never comes to its end
+
+
+@jit
+def turn(K: int, alpha: float, n_rounds: int) -> int:
+    """The arm to be explored after so many rounds, or -1. With alpha of 1 or more, always one of them."""
+    if alpha <= 0.0:
+        return -1
+    period = int(min(K / min(alpha, 1.0), LONGEST))
+    return max(n_rounds % period - (period - K), -1)
+
+
+def forcing(forced: Callable[[Any], int], rule: Rule) -> Rule:
+    """The rule, but for rounds in which `forced(state)` names an arm, and not -1."""
+    ask_leader, leaders = rule.ask, rule.probabilities
+
+    @jit_rule
+    def probabilities(state: Any, out: Vector) -> None:
+        arm = forced(state)
+        if arm < 0:
+            leaders(state, out)
+        else:
+            out[:] = 0.0
+            out[arm] = 1.0
+
+    @jit_rule
+    def ask(state: Any) -> tuple[int, float]:
+        arm = forced(state)
+        return (arm, 1.0) if arm >= 0 else ask_leader(state)
+
+    return rule._replace(ask=ask, probabilities=probabilities)
 
 
 class IndexLearner(Learner):

@@ -1,11 +1,10 @@
-"""What every learner can do: ask, tell, observe, forget, save itself, show its probabilities.
+"""Learner, the base class: ask, tell, observe, forget, probabilities, and saved states.
 
-A learner's state is one flat buffer of float64. Its kernels build a NamedTuple of named views on that buffer (the
-learner's `view`) inside compiled code, which makes a call from Python cheap, and saving or copying a learner the
-copying of one array (buffer.py).
+A learner's state is one flat buffer of float64: saving or copying a learner is copying one array. The class of the
+state declares the buffer's fields (_compile/state.py); kernels are called on the buffer (buffer.py).
 
-A learner's file has that NamedTuple, its `view`, `ask`, `tell` and `probability`, given to `register_learner`, and a
-class that names the NamedTuple as its `state_type` and lays out the buffer with `start`.
+A learner's file has that class, its kernels `ask`, `tell` and `probability`, given to `register_learner`, and the
+learner's class, which names the state's as its `state_type` and lays out the buffer with `start`.
 """
 
 from __future__ import annotations
@@ -15,13 +14,16 @@ import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from turncoat._compile.dispatch import is_state, sees_all, shows_probabilities, view_of
+from turncoat._compile.state import CLOCK, N_WORDS
 from turncoat._version import __version__
+from turncoat.decision import Decision
 from turncoat.errors import (
+    ArmsError,
     DecisionError,
     DecisionTypeError,
     HorizonWarning,
@@ -30,54 +32,32 @@ from turncoat.errors import (
     PropensityError,
     StateError,
 )
-from turncoat.learners.base.buffer import CLOCK, HEAD, Served, flat
-from turncoat.learners.base.fixed_arms import FixedArms
-from turncoat.learners.base.saved_state import check_words, outstanding_ids, packed, problem, unpacked
-from turncoat.random import N_WORDS, seed_words
-from turncoat.types import Decision, Label, Seed, Vector
-from turncoat.validation.games import is_whole, parse_arms, parse_horizon, parse_propensity, parse_range, unit_loss
+from turncoat.learners.base.buffer import Served, buffer_kernels
+from turncoat.learners.base.declarations import Facts, Stability, Variant, is_ours, options_of
+from turncoat.learners.base.saved_state import Checks, check_fields, outstanding_ids, packed, problem, unpacked
+from turncoat.random import seed_words
+from turncoat.types import Label, Seed, Vector
+from turncoat.validation.games import parse_arms, parse_horizon, parse_propensity, parse_range, unit_loss
+from turncoat.validation.numbers import is_whole
 
 STATE_FORMAT = 1
 _MOST_BASES = 2**31  # far above any; what compiled code is handed must fit its integers
+_SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any real damage
 
-_SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any damage worth the name
+KNOWN: dict[str, type[Learner]] = {}  # learners by name: ours, or the last that was defined in this process
 
 _new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
 
 
-SETTINGS = {
-    "adversarial": "losses may be anything, as long as they are fixed in advance",
-    "stochastic": "losses are random; their means may change now and then",
-    "full information": "the losses of all arms are seen after every round",
-    "linear": "arms have features, and losses are linear in them",
-}
-# How a Corral may feed a learner, whose losses then reach up to some rho (corral.py):
-#   "none"  as every learner: losses scaled down into [0, 1], by rho, and restarted when rho grows
-#   "half"  its step is rate × loss/p, so a loss of any size may be told, and one divided by √rho is a rate divided by
-#           √rho; its regret then grows like √rho. It is restarted when rho grows
-#   "kept"  the same, and its weights have a floor, so that a rate which falls does no harm: it is never restarted
-Stability: TypeAlias = Literal["none", "half", "kept"]
-
-
-class Facts(NamedTuple):
-    """What a user compares learners by: a few lines of `turncoat list`."""
-
-    horizon: str  # is T needed?
-    switches: str  # is S needed?
-    bound: str  # on expected regret, logarithms left out
-    cost: str  # per round
-    setting: str  # what losses it is for, one of SETTINGS
-    when: str  # to use it, in one short line
-    when_not: str  # and when to take another, and which
-
-
-class Learner(FixedArms):
+class Learner:
     """A rule that picks an arm and learns from its loss. Made by its subclasses only."""
 
     name: ClassVar[str]
     facts: ClassVar[Facts]
-    options: ClassVar[tuple[str, ...]] = ()  # the constructor's own words, kept as attributes of the same name
-    state_type: ClassVar[type]  # the NamedTuple of its state, registered with its rule
+    options: ClassVar[tuple[str, ...]] = ()  # the constructor's own keywords, each an Option or a property of the class
+    can_race: ClassVar[bool] = True
+    variants: ClassVar[tuple[Variant, ...]] = ()  # other entries in races
+    state_type: Any  # its State, registered with its rule
     signed: tuple[str, ...] = ()  # fields of the state that may be negative; all must be finite
     uses_horizon: ClassVar[bool] = True  # or there is nothing to warn of once it is behind
     uses_propensity: ClassVar[bool] = True  # to learn; or `observe` can do without
@@ -90,17 +70,21 @@ class Learner(FixedArms):
     _has_bases: ClassVar[bool] = False  # a master's tell needs the base and its probabilities too
     _says_propensity: ClassVar[bool]
     _is_plain: ClassVar[bool]  # no base, but a propensity
-    _flat = staticmethod(flat)
+    _kernels_of = staticmethod(buffer_kernels)
 
     def __init_subclass__(cls) -> None:
+        if "options" not in vars(cls):
+            cls.options = options_of(cls) or cls.options
+        if "name" in vars(cls) and not (cls.name in KNOWN and is_ours(KNOWN[cls.name])):
+            KNOWN[cls.name] = cls
         if "state_type" not in vars(cls):
             return
         if not is_state(cls.state_type):
-            raise OptionError(f"state_type is {cls.state_type!r}; accepted is a NamedTuple given to register_learner")
+            raise OptionError(f"state_type is {cls.state_type!r}; accepted is a State given to register_learner")
         if sees_all(cls.state_type) != cls.sees_all:
             owner = "a FullInformationLearner" if sees_all(cls.state_type) else "any other learner"
             raise OptionError(f"{cls.__name__} has the state of {owner}: sees_all of register_learner says whose it is")
-        kernels = cls._flat(cls.state_type)
+        kernels = cls._kernels_of(cls.state_type)
         cls._ask, cls._tell = staticmethod(kernels.ask), staticmethod(kernels.tell)
         cls._probabilities = staticmethod(kernels.probabilities)
         cls._says_propensity = shows_probabilities(cls.state_type)
@@ -114,7 +98,7 @@ class Learner(FixedArms):
         loss_range: Sequence[float],
         needed_by: str | None,
     ) -> None:
-        # Checks what all learners share (needed_by: who needs a horizon). A subclass then calls `start`.
+        # Checks what all learners share (needed_by: the name of what needs a horizon). A subclass then calls `start`.
         self._labels = parse_arms(arms)
         self._horizon = parse_horizon(horizon, needed_by=needed_by)
         self._low, self._high = parse_range(loss_range)
@@ -124,16 +108,18 @@ class Learner(FixedArms):
         self._next_id = 0
         self._outstanding: set[int] = set()
 
-    def start(self, numbers: Sequence[float], n_more: int) -> None:
-        """Lay out the buffer: random words, clock, constants (`numbers`, K is the first), and `n_more` zeros.
+    def start(self, rest: int = 0, **constants: Any) -> Any:
+        """Lay out the buffer: zeros, but for the random words and these constants, by the names of their fields.
 
-        For constructors: it begins anew.
+        For constructors: it begins anew. Returns the state, of which the rest is still to be set. `rest`: the length of
+        the field that takes the rest of the buffer.
         """
-        self._buffer: Vector = np.zeros(HEAD + len(numbers) + n_more)
+        buffer, places = self.state_type.lay_out(rest, **constants)
+        self._buffer: Vector = buffer
         self._buffer[:N_WORDS].view(np.uint64)[:] = self._words
-        self._constants: Any = slice(HEAD, HEAD + len(numbers))  # or where else they stand
-        self._buffer[self._constants] = numbers
+        self._constants: Any = places
         self._settle()
+        return self.view()
 
     def _settle(self) -> None:
         """Fix what follows from the buffer: when to warn that the horizon is behind."""
@@ -172,9 +158,14 @@ class Learner(FixedArms):
         """How many decisions wait to be told."""
         return len(self._outstanding)
 
+    @property
+    def parts(self) -> Any:
+        """What compiled loops are given of it: its buffer, and what else its state has beside it."""
+        return self._buffer
+
     def view(self) -> Any:
-        """The state as a NamedTuple of named, live views: for looking at, and for compiled loops."""
-        return view_of(self.state_type, self._buffer)
+        """The state, whose fields are named, live views on the buffer: for looking at."""
+        return view_of(self.state_type, self.parts)
 
     def probabilities(self, *, allowed: Iterable[Label] | None = None) -> Vector:
         """The distribution over arms that the next `ask` draws from."""
@@ -333,6 +324,31 @@ class Learner(FixedArms):
     def _no_observe(self, why: str) -> ObserveError:
         return ObserveError(f"{type(self).__name__} cannot observe rounds decided elsewhere: {why}")
 
+    # -- what only Turncoat can: arms that come and go, and a choice among some of them ---------------------------
+
+    def add_arm(self, label: Label | None = None) -> int:
+        """One more arm, from now on; its index."""
+        raise self._only_turncoat("add an arm")
+
+    def retire_arm(self, arm: Label) -> None:
+        """Choose an arm no more. It keeps its index, and has probability 0."""
+        raise self._only_turncoat("retire an arm")
+
+    def _ask_among(self, allowed: Iterable[Label]) -> Decision:
+        raise self._only_turncoat("choose among some of its arms only")
+
+    def _probabilities_among(self, allowed: Iterable[Label]) -> Vector:
+        raise self._only_turncoat("choose among some of its arms only")
+
+    def _parse_among(self, index: int, allowed: Iterable[int]) -> tuple[int, ...]:
+        raise self._only_turncoat("learn from a choice among some of its arms only")
+
+    def _tell_among(self, index: int, loss: Any, propensity: Any, allowed: tuple[int, ...]) -> int:
+        return -1  # it never decided so
+
+    def _only_turncoat(self, what: str) -> ArmsError:
+        return ArmsError(f"{type(self).__name__} cannot {what}; Turncoat can")
+
     # -- saving -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -354,7 +370,7 @@ class Learner(FixedArms):
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
         """The learner a state was taken from. The constructor checks the words; the buffer replaces its start."""
-        check_words(state, cls.options)
+        check_fields(state, cls.options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the constructor warns of was said when the learner was made
             learner = cls(state["arms"], state["horizon"], seed=0, loss_range=state["loss_range"], **state["options"])
@@ -373,9 +389,12 @@ class Learner(FixedArms):
 
     def _damage(self) -> str:
         """What no learner of this kind can have written into its buffer; empty if there is nothing."""
-        if self._says_propensity and not abs(self.probabilities().sum() - 1.0) <= _SUM_TOLERANCE:
-            return "its probabilities do not sum to 1"
-        return ""
+        return next((text for wrong, text in self._checks() if wrong), "")
+
+    def _checks(self) -> Checks:
+        """(is this wrong?, the text that says so), in an order in which later checks may rely on earlier ones."""
+        if self._says_propensity:
+            yield not abs(self.probabilities().sum() - 1.0) <= _SUM_TOLERANCE, "its probabilities do not sum to 1"
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[dict[str, Any]]]:
         return type(self)._from_state, (self.state(),)

@@ -5,8 +5,8 @@ to ask. The decision's index is the row. Asked without features, the arms are th
 dimension: a linear learner over d dimensions is then a learner over d arms, with all that those can do.
 
 A linear learner's state has the arms of the round among its fields: `features`, (n, d), and K = n. They are not in its
-buffer; so its `view` takes both, `(buffer, features)`, and its `ask`, `tell` and `probabilities` are kernels like every
-other learner's. In a whole game the features are those of the environment (`seeing`).
+buffer but beside it, and its `ask`, `tell` and `probabilities` are kernels like every other learner's. In a whole game
+the features are those of the environment (`parts_seeing`).
 
 The update of a decision needs the vector that was chosen. It stays here, with the ids of outstanding decisions, until
 the decision is told or forgotten, and is saved with them.
@@ -22,45 +22,49 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat._compile.dispatch import ask, tell, view_of, write_probabilities
-from turncoat._compile.jit import borrow, jit
+from turncoat._compile.jit import jit_entry, without_refcount
+from turncoat.decision import Decision
 from turncoat.errors import ArmsError, FeaturesError, StateError
-from turncoat.learners.base.buffer import Flat, Served
+from turncoat.learners.base.buffer import BufferKernels, Served
+from turncoat.learners.base.declarations import Option
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.base.saved_state import packed, unpacked
-from turncoat.types import Decision, Label, Matrix, Seed, Vector
-from turncoat.validation.games import is_whole, parse_positive, parse_propensity, unit_loss
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.games import parse_propensity, unit_loss
+from turncoat.validation.numbers import is_whole, parse_positive
 
 MOST_DIMENSIONS = 256  # a round costs their cube
 MOST_NORM = 1e6
 _SLACK = 1e-9  # a vector scaled to the largest norm may be longer by rounding
 
 
-def flat_linear(State: Any) -> Flat:
+def linear_kernels(State: Any) -> BufferKernels:
     """The kernels on a buffer and the arms of the round; closures over a class, as in buffer.py."""
 
-    @jit
+    @jit_entry
     def ask_linear(buffer: Vector, features: Matrix) -> Served:
-        index, propensity = ask(view_of(State, borrow((buffer, features))))
+        index, propensity = ask(view_of(State, without_refcount((buffer, features))))
         return index, propensity, None, None, None
 
-    @jit
+    @jit_entry
     def tell_linear(buffer: Vector, features: Matrix, index: int, loss: float) -> int:
-        state = view_of(State, borrow((buffer, features)))
+        state = view_of(State, without_refcount((buffer, features)))
         tell(state, (index, 1.0), loss)
         return int(state.clock[0])
 
-    @jit
+    @jit_entry
     def probabilities_linear(buffer: Vector, features: Matrix, out: Vector) -> None:
-        write_probabilities(view_of(State, borrow((buffer, features))), borrow(out))
+        write_probabilities(view_of(State, without_refcount((buffer, features))), without_refcount(out))
 
-    return Flat(ask_linear, tell_linear, probabilities_linear)
+    return BufferKernels(ask_linear, tell_linear, probabilities_linear)
 
 
 class LinearLearner(Learner):
     """A learner whose arms have feature vectors. Made by its subclasses only."""
 
     uses_propensity = False
-    _flat = staticmethod(flat_linear)
+    _kernels_of = staticmethod(linear_kernels)
+    feature_norm = Option[float]("L, the largest Euclidean norm that a feature vector may have.")
 
     def __init__(
         self,
@@ -74,8 +78,8 @@ class LinearLearner(Learner):
         super().__init__(dimension, horizon, seed, loss_range, needed_by)
         if self.dimension > MOST_DIMENSIONS:
             raise ArmsError(f"dimension is {self.dimension}; accepted are at most {MOST_DIMENSIONS}")
-        self._feature_norm = parse_positive("feature_norm", feature_norm, MOST_NORM)
-        self._units = min(self._feature_norm, 1.0) * np.eye(self.dimension)
+        self.feature_norm = parse_positive("feature_norm", feature_norm, MOST_NORM)
+        self._units = min(self.feature_norm, 1.0) * np.eye(self.dimension)
         self._chosen: dict[int, tuple[int, Matrix]] = {}  # of outstanding decisions: the row, and the vector in it
 
     # -- what it is ---------------------------------------------------------------------------------------------
@@ -86,17 +90,13 @@ class LinearLearner(Learner):
         return self.n_arms
 
     @property
-    def feature_norm(self) -> float:
-        """L, the largest Euclidean norm that a feature vector may have."""
-        return self._feature_norm
+    def parts(self) -> Any:
+        """What compiled loops are given of it: its buffer, and the arms, here the unit vectors."""
+        return self.parts_seeing(self._units)
 
-    def view(self) -> Any:
-        """The state as a NamedTuple of named, live views; its arms are the unit vectors."""
-        return self.seeing(self._units)
-
-    def seeing(self, features: Matrix) -> Any:
-        """The state, with these arms: for compiled loops over a whole game."""
-        return view_of(self.state_type, (self._buffer, features))
+    def parts_seeing(self, features: Matrix) -> Any:
+        """The same with these arms."""
+        return self._buffer, features
 
     def probabilities(self, features: ArrayLike | None = None, *, allowed: Iterable[Label] | None = None) -> Vector:
         """The distribution over these arms, rows of `features`, that an `ask` draws from."""
@@ -111,14 +111,14 @@ class LinearLearner(Learner):
         """Features as compiled code reads them, checked; the unit vectors where there are none."""
         if features is None:
             return self._units
-        d, L = self.dimension, self._feature_norm
+        d, L = self.dimension, self.feature_norm
         try:
             rows = np.array(features, dtype=np.float64, order="C")
         except (TypeError, ValueError, OverflowError):
             rows = np.empty(0)
         if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != d:
             shape = f"have shape {rows.shape}" if rows.size else f"are {reprlib.repr(features)}"
-            raise FeaturesError(f"features {shape}; accepted are rows of {d} numbers, one row an arm, at least one")
+            raise FeaturesError(f"features {shape}; accepted are rows of {d} numbers, one row per arm, at least one")
         norms = np.sqrt((rows * rows).sum(axis=1))
         wrong = ~(norms <= L * (1.0 + _SLACK))  # NaN is not
         if wrong.any():
@@ -163,7 +163,8 @@ class LinearLearner(Learner):
         if not (fits and plain and isinstance(q, float) and 0.0 < q <= 1.0):
             raise self._altered(decision)
         clock = self._tell(self._buffer, vector, index if row is None else 0, unit)
-        self._drop(decision.id)
+        self._outstanding.discard(decision.id)
+        self._chosen.pop(decision.id, None)
         if clock > self._warn_after:
             self._warn_past_horizon()
 
@@ -196,10 +197,6 @@ class LinearLearner(Learner):
         """Drop a decision that will never be told."""
         super().forget(decision)
         self._chosen.pop(decision.id, None)
-
-    def _drop(self, number: int) -> None:
-        self._outstanding.discard(number)
-        self._chosen.pop(number, None)
 
     # -- saving -------------------------------------------------------------------------------------------------
 

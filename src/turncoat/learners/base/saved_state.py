@@ -1,17 +1,17 @@
-"""What a saved state holds, checked before it is used: compiled code reads a buffer without looking twice."""
+"""Checks of saved states: compiled code reads a buffer without bounds checks, so it is validated first."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from turncoat.errors import StateError
 from turncoat.mirror.tree import rebuild
 from turncoat.types import Vector
-from turncoat.validation.games import is_whole
+from turncoat.validation.numbers import is_whole
 
 KEYS = (
     "format",
@@ -26,6 +26,7 @@ KEYS = (
     "outstanding",
     "buffer",
 )
+Checks: TypeAlias = Iterator[tuple[Any, str]]  # (is this wrong?, the text that says so)
 MOST_TOLD = 2**53  # what a clock can have counted
 MOST_COUNTED = 2.0**60  # rounds that never come, and a little after them, among it
 
@@ -42,7 +43,7 @@ def unpacked(text: Any, dtype: str) -> Any:
     return np.frombuffer(base64.b64decode(text, validate=True), dtype=dtype)
 
 
-def check_words(state: dict[str, Any], options: tuple[str, ...]) -> None:
+def check_fields(state: dict[str, Any], options: tuple[str, ...]) -> None:
     """Are all parts there, and of the types that `state()` writes?"""
     missing = [key for key in KEYS if key not in state]
     if missing:
@@ -89,11 +90,9 @@ def are_counts(*counts: Vector) -> bool:
 
 
 def _numbers(view: Any) -> Iterator[tuple[str, Any]]:
-    """Every named number of a view and of the views inside it, random words and clock aside."""
-    for name, value in zip(view._fields, view, strict=True):
-        if hasattr(value, "_fields"):
-            yield from _numbers(value)
-        elif name not in ("rng", "clock"):
+    """Every named number of a view, random words and clock aside."""
+    for name, value in view.items():
+        if name not in ("rng", "clock"):
             yield name, np.asarray(value, dtype=np.float64)
 
 

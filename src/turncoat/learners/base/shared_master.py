@@ -1,18 +1,18 @@
-"""A master that learns from every round: what it compares losses with, and what it charges its bases.
+"""Shared feedback: the baseline and the charges of a master whose bases all learn from every round.
 
 All bases learn from every round, through the probability q(a) with which the mixture served arm a. With p_h(k) the
 chance of arm k under base h, b a guess of the loss made before the arm was drawn, and `high` a set of arms chosen
 before it too, base h is charged
     d_h = p_h(a) (loss - b 1{a high})/q(a) + b sum over high k of p_h(k)                 (1)
 which is unbiased for base h's expected loss, sum_k p_h(k) loss(k), whatever b is and whichever arms are high: in
-expectation over a ~ q, b leaves in the first term exactly what it brings in the second. A good b makes d_h small.
+expectation over a ~ q, the first term subtracts of b exactly what the second adds. A good b makes d_h small.
 An arm may be high only if
     q(k) ≥ eta b                                                                         (2)
 Then eta d_h ≥ -1: its one negative term is -eta b p_h(a)/q(a), for a high arm a. This is what mirror descent needs, so
 that exp(-x) ≤ 1 - x + x². Told late, an arm is high by the q it was served with, and the bound stays.
     b = fast - clip(fast - slow, -0.2, 0.2)                                              (3)
         slow = (0.5 + sum of all losses)/(1 + t);  fast starts at 0.5, += (loss - fast)/min(64, t + 2)
-that is, the slow mean where both agree, and the fast one, less a fifth, where losses have just moved.
+that is, the slow mean where the two differ by at most 0.2, else the fast one moved by 0.2 towards the slow one.
 
 Band charges by all of this. Turncoat has its baseline from (3), and a charge of its own (turncoat/rule.py): where (2)
 gives an arm all of b or nothing, there it has as much as q(k)/eta allows.

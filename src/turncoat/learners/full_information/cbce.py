@@ -8,13 +8,13 @@ of its life it bets the fraction
     beta = z/(n + 1),  and  w = beta wealth.                                            (1)
 Coins share out trust by p_i ∝ pi_i max(w_i, 0), or ∝ pi_i if no w_i is positive. Then coin i gains
     g_i = <p, loss> - loss_i,  or max(g_i, 0) if w_i ≤ 0;   wealth *= 1 + beta g,  z += g.     (2)
-Every interval I of the geometric covering (covering.py) has a copy: K coins, one an arm, pi uniform, whose p is p_I.
+Every interval I of the geometric covering (covering.py) has a copy: K coins, one per arm, pi uniform, whose p is p_I.
 And every interval is a coin itself, with loss <p_I, loss> and the prior
     pi_I ∝ 1/(q² (1 + floor(log2 q))),  q the first round of I.                         (3)
 What is served is the sum of p(I) p_I. All intervals that hold t have one floor(log2 q), which leaves (t/q)² of (3).
 
     paper's symbol                     name here
-    sum of g (z), 1 + sum of g w       sums and wealth of intervals; arm_sums, arm_wealth, one row a level
+    sum of g (z), 1 + sum of g w       sums and wealth of intervals; arm_sums, arm_wealth, one row per level
     p_t(I), the black box's p_I        trust, copies
 
 Guarantee: on every interval I = [q, s] of n rounds of the covering, for every sequence of losses, regret in expectation
@@ -27,68 +27,40 @@ order, sqrt(n log s), for every interval at all; with S switches that is sqrt(S 
 Departures from the paper: it leaves the black box open and tries coin betting for arms; here that is (1) and (2) with
 all arms awake. A coin with |z| ≤ 1e-12 bets nothing: what is exactly 0 on paper is not always so in floats, and p does
 not depend on how small the largest w is.
-Cost per round: O(K log t). Memory: 3 K numbers a level, of which there are floor(log2 T) + 1, or 54 without a horizon.
+Cost per round: O(K log t). Memory: 3 K numbers per level; there are floor(log2 T) + 1 levels, 54 without a horizon.
 References: K.-S. Jun, F. Orabona, S. Wright, R. Willett, "Improved strongly adaptive online learning using coin
 betting", AISTATS 2017; F. Orabona, D. Pál, "Coin betting and parameter-free online learning", NeurIPS 2016.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base import Checks, Facts, State, array, jit_rule, register_learner
+from turncoat.learners.base.constructors import WithoutOptions
 from turncoat.learners.base.full_information import FullInformationLearner
-from turncoat.learners.base.learner import Facts
-from turncoat.learners.parts import covering
-from turncoat.learners.parts.covering import blend, expected, first_round, n_levels, n_live
+from turncoat.learners.parts.covering import blend, expected, first_round, n_levels, n_live, sum_to_1
 from turncoat.learners.parts.tree_sampling import ask, probability
 from turncoat.mirror.tree import tree_size
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.types import Matrix, Vector
 
 WON_NOTHING = 1e-12
 
 
-class CBCEState(NamedTuple):
-    """One row, or one number, a level; `costs` are what the copies lost in expectation in the last round."""
+class CBCEState(State):
+    """One row, or one number, per level; `costs` are what the copies lost in expectation in the last round."""
 
-    rng: Words
-    clock: Ints
     K: int
-    losses: Vector
-    sums: Vector
-    wealth: Vector
-    trust: Vector
-    costs: Vector
-    arm_sums: Matrix
-    arm_wealth: Matrix
-    copies: Matrix
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> CBCEState:
-    """Name the parts of the buffer."""
-    K, n = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    arrays = buffer[HEAD + 2 :]
-    levels = arrays[K : K + 4 * n]
-    rows = arrays[K + 4 * n :]
-    return CBCEState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        arrays[:K],
-        levels[:n],
-        levels[n : 2 * n],
-        levels[2 * n : 3 * n],
-        levels[3 * n :],
-        rows[: K * n].reshape(n, K),
-        rows[K * n : 2 * K * n].reshape(n, K),
-        rows[2 * K * n : 3 * K * n].reshape(n, K),
-        rows[3 * K * n :],
-    )
+    n: int  # levels
+    losses: Vector = array("K")
+    sums: Vector = array("n")
+    wealth: Vector = array("n")
+    trust: Vector = array("n")
+    costs: Vector = array("n")
+    arm_sums: Matrix = array("n", "K")
+    arm_wealth: Matrix = array("n", "K")
+    copies: Matrix = array("n", "K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -164,12 +136,11 @@ def tell(state: CBCEState, choice: tuple[int, float], losses: Vector) -> None:
     prepare(state, t + 1)
 
 
-register_learner(CBCEState, view=view, ask=ask, tell=tell, probability=probability, sees_all=True)
+register_learner(CBCEState, ask=ask, tell=tell, probability=probability, sees_all=True)
 
 
-class CBCE(FullInformationLearner):
-    """CBCE: coin betting on intervals of all lengths, where all losses are seen and nobody knows how often the best
-    changes.
+class CBCE(WithoutOptions, FullInformationLearner):
+    """CBCE: coin betting on intervals of all lengths, where all losses are seen and the number of switches is unknown.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T, which saves memory; it goes without. `seed`:
     one seed, one run. `loss_range`: the lowest and highest loss that can be told. The rule and its guarantee:
@@ -183,35 +154,25 @@ class CBCE(FullInformationLearner):
         "√(ST)",
         "K log t",
         setting="full information",
-        when="all losses are seen, the best arm changes, and nobody knows how often",
+        when="all losses are seen, and the best arm changes unknown times",
         when_not="S is known: fixed-share; only one loss is seen: turncoat",
     )
     state_type = CBCEState
     signed = ("sums", "arm_sums")
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        K, n = self.n_arms, n_levels(self.horizon)
-        self.start([K, n], n_more=K + 4 * n + 3 * K * n + tree_size(K))
-        prepare(self.view(), 1)
+    def _begin(self, K: int, T: int | None) -> None:
+        prepare(self.start(K=K, n=n_levels(T), rest=tree_size(K)), 1)
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state, t = self.view(), self.n_told + 1
         live = n_live(t, state.trust.size)
         for k in range(live):
             n = t - first_round(t, k)
-            for sums in (state.sums[k : k + 1], state.arm_sums[k]):
-                if (sums < -1.0 - 1e-9 * n).any() or (sums > n * (1.0 + 1e-9)).any():
-                    return f"a sum of gains is not one of {n} rounds"
-        if (state.wealth > 2.0**120).any() or (state.arm_wealth > 1.01 * self.n_arms).any():
-            return "wealth is more than bets can win"
-        if not abs(state.trust[:live].sum() - 1.0) <= covering.SUM_TOLERANCE:
-            return "trust does not sum to 1"
-        return covering.damage(state.copies, live) or super()._damage()
+            sums = np.append(state.arm_sums[k], state.sums[k])
+            wrong = (sums < -1.0 - 1e-9 * n).any() or (sums > n * (1.0 + 1e-9)).any()
+            yield wrong, f"a sum of gains is not one of {n} rounds"
+        rich = (state.wealth > 2.0**120).any() or (state.arm_wealth > 1.01 * self.n_arms).any()
+        yield rich, "wealth is more than bets can win"
+        yield not sum_to_1(state.trust[:live]), "trust does not sum to 1"
+        yield not sum_to_1(state.copies[:live]), "a copy's probabilities do not sum to 1"
+        yield from super()._checks()

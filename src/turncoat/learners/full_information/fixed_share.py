@@ -21,7 +21,7 @@ prior is that of a Markov chain that moves with probability s; -ln of the prior 
 less for fewer switches as s ≤ (K-1)/K, and a round costs at most eta/8 by Hoeffding's lemma. With s = S/(T-1), C is
 ln K + S ln(K-1) + (T-1) H(s), H the binary entropy: as in the paper.
 Departures from the paper: arms are drawn from p, where the paper predicts with it; s is capped where more sharing than
-to a uniform p would help nobody. Without switches nothing is shared: then it is Hedge, with Hedge's own arithmetic, in
+to a uniform p would be useless. Without switches nothing is shared: then it is Hedge, with Hedge's own arithmetic, in
 which an arm that sank out of sight comes back when its losses say so.
 Cost per round: O(K).
 Reference: M. Herbster, M. K. Warmuth, "Tracking the best expert", Mach. Learn. 32 (1998).
@@ -30,19 +30,14 @@ Reference: M. Herbster, M. K. Warmuth, "Tracking the best expert", Mach. Learn. 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base import Facts, State, array, jit_rule, register_learner
+from turncoat.learners.base.constructors import ToldSwitches
 from turncoat.learners.base.full_information import FullInformationLearner
-from turncoat.learners.base.learner import Facts
 from turncoat.learners.full_information.hedge import learn
-from turncoat.learners.parts.tree_sampling import ask, probability
-from turncoat.mirror.tree import fill, rebuild, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_switches
+from turncoat.learners.parts.tree_sampling import ask, probability, start_weights
+from turncoat.mirror.tree import rebuild
+from turncoat.types import Vector
 
 
 def sharing(T: int, K: int, S: int) -> float:
@@ -61,34 +56,15 @@ def learning_rate(T: int, K: int, S: int) -> float:
     return math.sqrt(8.0 * complexity(T, K, S) / T)
 
 
-class FixedShareState(NamedTuple):
+class FixedShareState(State):
     """`scores` are kept only where nothing is shared."""
 
-    rng: Words
-    clock: Ints
     K: int
     eta: float
     mix: float
-    losses: Vector
-    scores: Vector
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> FixedShareState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 3 :]
-    return FixedShareState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        buffer[HEAD + 1],
-        buffer[HEAD + 2],
-        arrays[:K],
-        arrays[K : 3 * K],
-        arrays[3 * K :],
-    )
+    losses: Vector = array("K")
+    scores: Vector = array("2 * K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -108,10 +84,10 @@ def tell(state: FixedShareState, choice: tuple[int, float], losses: Vector) -> N
     rebuild(tree, K)
 
 
-register_learner(FixedShareState, view=view, ask=ask, tell=tell, probability=probability, sees_all=True)
+register_learner(FixedShareState, ask=ask, tell=tell, probability=probability, sees_all=True)
 
 
-class FixedShare(FullInformationLearner):
+class FixedShare(ToldSwitches, FullInformationLearner):
     """Fixed share: Hedge that shares a little weight, where all losses are seen and the best arm changes.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
@@ -129,29 +105,11 @@ class FixedShare(FullInformationLearner):
         when="all losses are seen, the best arm changes, and about how often is known",
         when_not="S is not known: cbce; only one loss is seen: clipped-omd or exp3.s",
     )
-    options = ("n_switches",)
     state_type = FixedShareState
     signed = ("scores",)
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-        n_switches: int | None = None,
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
-        K, T = self.n_arms, int(self.horizon or 1)
-        self._n_switches = parse_switches(n_switches, T)
-        S = min(1, T - 1) if self._n_switches is None else self._n_switches
+    def _begin(self, K: int, T: int, S: int | None) -> None:
+        S = min(1, T - 1) if S is None else S
         S = S if K > 1 else 0
         mix = sharing(T, K, S) * K / (K - 1) if K > 1 else 0.0
-        self.start([K, learning_rate(T, K, S), min(mix, 1.0)], n_more=3 * K + tree_size(K))
-        fill(self.view().tree, K, 1.0 / K)
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
+        start_weights(self, 1.0 / K, K, eta=learning_rate(T, K, S), mix=min(mix, 1.0))

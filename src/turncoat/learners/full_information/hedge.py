@@ -25,18 +25,14 @@ boosting", J. Comput. Syst. Sci. 55 (1997); N. Cesa-Bianchi, G. Lugosi, "Predict
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base import Facts, State, array, jit_rule, register_learner
+from turncoat.learners.base.constructors import WithoutOptions
 from turncoat.learners.base.full_information import FullInformationLearner
-from turncoat.learners.base.learner import Facts
-from turncoat.learners.parts.tree_sampling import ask, probability
+from turncoat.learners.parts.tree_sampling import ask, probability, start_weights
 from turncoat.mirror.softmax import add, weigh
-from turncoat.mirror.tree import fill, tree_size
-from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.types import Vector
 
 
 def learning_rate(T: int, K: int) -> float:
@@ -44,25 +40,14 @@ def learning_rate(T: int, K: int) -> float:
     return math.sqrt(8.0 * math.log(K) / T)
 
 
-class HedgeState(NamedTuple):
+class HedgeState(State):
     """eta is 0 for the anytime rate."""
 
-    rng: Words
-    clock: Ints
     K: int
     eta: float
-    losses: Vector
-    scores: Vector
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> HedgeState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 2 :]
-    scores = arrays[K : 3 * K]
-    return HedgeState(rng_of(buffer), clock_of(buffer), K, buffer[HEAD + 1], arrays[:K], scores, arrays[3 * K :])
+    losses: Vector = array("K")
+    scores: Vector = array("2 * K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -81,10 +66,10 @@ def tell(state: HedgeState, choice: tuple[int, float], losses: Vector) -> None:
     learn(state, losses, state.eta if state.eta > 0.0 else anytime)
 
 
-register_learner(HedgeState, view=view, ask=ask, tell=tell, probability=probability, sees_all=True)
+register_learner(HedgeState, ask=ask, tell=tell, probability=probability, sees_all=True)
 
 
-class Hedge(FullInformationLearner):
+class Hedge(WithoutOptions, FullInformationLearner):
     """Hedge: exponential weights where the losses of all arms are seen, for a best arm that stays the same.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T; it goes without. `seed`: one seed, one run.
@@ -105,15 +90,5 @@ class Hedge(FullInformationLearner):
     state_type = HedgeState
     signed = ("scores",)
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        K, T = self.n_arms, self.horizon
-        self.start([K, 0.0 if T is None else learning_rate(T, K)], n_more=3 * K + tree_size(K))
-        fill(self.view().tree, K, 1.0)
+    def _begin(self, K: int, T: int | None) -> None:
+        start_weights(self, 1.0, K, eta=0.0 if T is None else learning_rate(T, K))

@@ -11,8 +11,8 @@ and a new interval begins with w_I = eta_I and a p_I that is uniform. The copy o
     p_I(a) ∝ exp(-sqrt(8 ln K / |I|) L_I(a)),  L_I the losses since I began.            (3)
 
     paper's symbol      name here
-    w_t(I), eta_I       weights, one a level; trust_rate
-    B_I (a black box)   scores (K sums, K remainders) and copies (p_I), one row a level
+    w_t(I), eta_I       weights, one per level; trust_rate
+    B_I (a black box)   scores (K sums, K remainders) and copies (p_I), one row per level
 
 Guarantee: on every interval I = [q, s] of the covering, for every sequence of losses, regret in expectation over its
 own draws at most  ln(s (floor(log2 s) + 1))/eta_I + eta_I |I| + sqrt(|I| ln K/2). Derived: the w_I/eta_I of live
@@ -23,28 +23,23 @@ at all: it is made of covering intervals whose lengths fall by halves to both si
 Departures from the paper: where losses are only linear the paper draws an interval by w_I and charges r_I with the loss
 drawn; here p is the mixture, so that r_I is the expected one. The black box is Hedge with the rate for |I|, known when
 the interval begins; the paper leaves it open. Weights are kept above 1e-300.
-Cost per round: O(K log t). Memory: 3 K numbers a level, of which there are floor(log2 T) + 1, or 54 without a horizon.
+Cost per round: O(K log t). Memory: 3 K numbers per level, and floor(log2 T) + 1 levels, 54 without a horizon.
 Reference: A. Daniely, A. Gonen, S. Shalev-Shwartz, "Strongly adaptive online learning", ICML 2015.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base import Checks, Facts, State, array, jit_rule, register_learner
+from turncoat.learners.base.constructors import WithoutOptions
 from turncoat.learners.base.full_information import FullInformationLearner
-from turncoat.learners.base.learner import Facts
 from turncoat.learners.full_information.hedge import learning_rate
-from turncoat.learners.parts import covering
-from turncoat.learners.parts.covering import blend, expected, first_round, n_levels, n_live
+from turncoat.learners.parts.covering import blend, expected, first_round, n_levels, n_live, sum_to_1
 from turncoat.learners.parts.tree_sampling import ask, probability
 from turncoat.mirror.softmax import add, softmax
 from turncoat.mirror.tree import tree_size
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.types import Matrix, Vector
 
 SMALLEST_WEIGHT = 1e-300
 
@@ -55,40 +50,18 @@ def trust_rate(k: int) -> float:
     return min(0.5, math.sqrt(0.5**k))
 
 
-class SAOLState(NamedTuple):
-    """One row, or one number, a level; `costs` are what the copies lost in expectation in the last round."""
+class SAOLState(State):
+    """One row, or one number, per level; `costs` are what the copies lost in expectation in the last round."""
 
-    rng: Words
-    clock: Ints
     K: int
-    losses: Vector
-    weights: Vector
-    costs: Vector
-    rates: Vector
-    scores: Matrix
-    copies: Matrix
-    tree: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> SAOLState:
-    """Name the parts of the buffer."""
-    K, n = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    rates = buffer[HEAD + 2 : HEAD + 2 + n]
-    arrays = buffer[HEAD + 2 + n :]
-    rows = arrays[K + 2 * n :]
-    return SAOLState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        arrays[:K],
-        arrays[K : K + n],
-        arrays[K + n : K + 2 * n],
-        rates,
-        rows[: 2 * K * n].reshape(n, 2 * K),
-        rows[2 * K * n : 3 * K * n].reshape(n, K),
-        rows[3 * K * n :],
-    )
+    n: int  # levels
+    rates: Vector = array("n")
+    losses: Vector = array("K")
+    weights: Vector = array("n")
+    costs: Vector = array("n")
+    scores: Matrix = array("n", "2 * K")
+    copies: Matrix = array("n", "K")
+    tree: Vector = array(...)
 
 
 @jit_rule
@@ -122,11 +95,11 @@ def tell(state: SAOLState, choice: tuple[int, float], losses: Vector) -> None:
     prepare(state, t + 1)
 
 
-register_learner(SAOLState, view=view, ask=ask, tell=tell, probability=probability, sees_all=True)
+register_learner(SAOLState, ask=ask, tell=tell, probability=probability, sees_all=True)
 
 
-class SAOL(FullInformationLearner):
-    """SAOL: Hedge on intervals of all lengths, where all losses are seen and nobody knows how often the best changes.
+class SAOL(WithoutOptions, FullInformationLearner):
+    """SAOL: Hedge on intervals of all lengths, where all losses are seen and the number of switches is unknown.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T, which saves memory; it goes without. `seed`:
     one seed, one run. `loss_range`: the lowest and highest loss that can be told. The rule and its guarantee:
@@ -146,26 +119,18 @@ class SAOL(FullInformationLearner):
     state_type = SAOLState
     signed = ("scores",)
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        K, n = self.n_arms, n_levels(self.horizon)
+    def _begin(self, K: int, T: int | None) -> None:
+        n = n_levels(T)
         rates = [learning_rate(2**k, K) for k in range(n)]
-        self.start([K, n, *rates], n_more=K + 2 * n + 3 * K * n + tree_size(K))
-        prepare(self.view(), 1)
+        prepare(self.start(K=K, n=n, rates=rates, rest=tree_size(K)), 1)
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         live = n_live(self.n_told + 1, state.weights.size)
-        if state.weights[0] != trust_rate(0) or (state.weights > 2.0**60).any():  # level 0 has just begun, always
-            return "weights holds a number that trust cannot reach"
-        K = self.n_arms
-        if (state.scores[:, :K] < 0.0).any() or (abs(state.scores[:, K:]) > 1e-6).any():
-            return "scores holds what is no sum of losses, or no remainder"
-        return covering.damage(state.copies, live) or super()._damage()
+        reached = state.weights[0] == trust_rate(0) and (state.weights <= 2.0**60).all()  # level 0 always just began
+        yield not reached, "weights holds a number that trust cannot reach"
+        sums, remainders = state.scores[:, : self.n_arms], state.scores[:, self.n_arms :]
+        wrong = (sums < 0.0).any() or (abs(remainders) > 1e-6).any()
+        yield wrong, "scores holds what is no sum of losses, or no remainder"
+        yield not sum_to_1(state.copies[:live]), "a copy's probabilities do not sum to 1"
+        yield from super()._checks()

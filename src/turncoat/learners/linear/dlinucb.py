@@ -39,24 +39,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat._compile.dispatch import register_learner, view_of
+from turncoat._compile.state import State, array, beside, computed
+from turncoat.learners.base import Checks, Facts, Option, Shown, copied, jit_rule, variant
 from turncoat.learners.base.index import MOST_EXPLORATION, largest
-from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.linear import MOST_NORM, LinearLearner
 from turncoat.learners.parts.discounting import SMALLEST_DISCOUNT, parse_discount
 from turncoat.mirror.cholesky import add_outer, dot, factor, solve, transpose
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import parse_between, parse_positive, parse_switches
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.games import parse_switches
+from turncoat.validation.numbers import parse_between, parse_positive
 
 SIGMA = 0.5
-N_CONSTANTS = 7
 
 
 def discount_of_jumps(T: int, d: int, S: int | None) -> float:
@@ -65,12 +63,15 @@ def discount_of_jumps(T: int, d: int, S: int | None) -> float:
     return max(1.0 - math.pow(jumps / (d * T), 2.0 / 3.0), SMALLEST_DISCOUNT)
 
 
-class DLinUCBState(NamedTuple):
+@jit_rule
+def n_rows(features: Matrix) -> int:
+    """How many arms there are."""
+    return int(features.shape[0])
+
+
+class DLinUCBState(State):
     """The discounted least squares, what follows from them, and the arms of the round."""
 
-    rng: Words
-    clock: Ints
-    K: int  # arms of this round
     d: int
     gamma: float
     lam: float
@@ -78,41 +79,14 @@ class DLinUCBState(NamedTuple):
     sigma: float  # exploration · sigma
     log_risk: float  # 2 ln(1/delta)
     L: float
-    b: Vector  # (d,)
-    theta: Vector  # (d,) V⁻¹ b
-    V: Matrix  # (d, d)
-    Vt: Matrix  # (d, d)
-    lower: Matrix  # (d, d) the Cholesky factor of V
-    root: Matrix  # (d, d) Rᵀ V⁻¹
-    features: Matrix  # (K, d)
-
-
-@jit_rule
-def view(parts: tuple[Vector, Matrix]) -> DLinUCBState:
-    """Name the parts of the buffer, and the features beside it."""
-    buffer, features = parts
-    d = int(buffer[HEAD])
-    vectors = buffer[HEAD + N_CONSTANTS :]
-    matrices = vectors[2 * d :].reshape((4, d, d))
-    return DLinUCBState(
-        rng_of(buffer),
-        clock_of(buffer),
-        features.shape[0],
-        d,
-        buffer[HEAD + 1],
-        buffer[HEAD + 2],
-        buffer[HEAD + 3],
-        buffer[HEAD + 4],
-        buffer[HEAD + 5],
-        buffer[HEAD + 6],
-        vectors[:d],
-        vectors[d : 2 * d],
-        matrices[0],
-        matrices[1],
-        matrices[2],
-        matrices[3],
-        features,
-    )
+    b: Vector = array("d")
+    theta: Vector = array("d")  # V⁻¹ b
+    V: Matrix = array("d", "d")
+    Vt: Matrix = array("d", "d")
+    lower: Matrix = array("d", "d")  # the Cholesky factor of V
+    root: Matrix = array("d", "d")  # Rᵀ V⁻¹
+    features: Matrix = beside(2)  # (K, d)
+    K: int = computed(n_rows, "features")
 
 
 @jit_rule
@@ -160,7 +134,7 @@ def refresh(state: DLinUCBState) -> None:
 
 
 rule = largest(confidence, index)
-register_learner(DLinUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(DLinUCBState, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class DLinUCB(LinearLearner):
@@ -184,9 +158,15 @@ class DLinUCB(LinearLearner):
         when="many arms described by few numbers, what makes one good jumps; best as exploration=0.2",
         when_not="rewards are not linear in the features, or arms are few and have none: discounted-ucb",
     )
-    options = ("n_switches", "discount", "feature_norm", "parameter_norm", "regularisation", "exploration")
+    variants = (variant("dlinucb, practical", exploration=0.2),)
     state_type = DLinUCBState
     signed = ("b", "theta", "V", "Vt", "lower", "root", "features")
+    n_switches = Option[int | None]("S, the number of switches it was told; None if it was not.")
+    discount = Option[float]("gamma, the factor by which a sample is discounted per round.")
+    parameter_norm = Option[float]("The largest norm that theta is taken to have.")
+    regularisation = Option[float]("lambda, what pulls theta towards 0.")
+    exploration = Option[float]("What its width is of the paper's.")
+    parameter = Shown(copied, "theta, its estimate of what a feature is worth, in rewards.", "theta")
 
     def __init__(  # noqa: PLR0913  the paper's gamma, L, S, lambda and alpha; all but the first two optional
         self,
@@ -204,15 +184,14 @@ class DLinUCB(LinearLearner):
     ) -> None:
         super().__init__(dimension, horizon, seed, loss_range, type(self).__name__, feature_norm)
         d, T = self.dimension, int(self.horizon or 1)
-        self._n_switches = parse_switches(n_switches, T)
-        self._discount = parse_discount(discount, discount_of_jumps(T, d, self._n_switches))
-        self._parameter_norm = parse_positive("parameter_norm", parameter_norm, MOST_NORM)
-        self._regularisation = lam = parse_between("regularisation", regularisation, 1e-6, MOST_NORM)
-        self._exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
-        bias = self._exploration * math.sqrt(lam) * self._parameter_norm
-        constants = [d, self._discount, lam, bias, self._exploration * SIGMA, 2.0 * math.log(T), self._feature_norm]
-        self.start(constants, n_more=2 * d + 4 * d * d)
-        state = self.view()
+        self.n_switches = parse_switches(n_switches, T)
+        self.discount = parse_discount(discount, discount_of_jumps(T, d, self.n_switches))
+        self.parameter_norm = parse_positive("parameter_norm", parameter_norm, MOST_NORM)
+        self.regularisation = lam = parse_between("regularisation", regularisation, 1e-6, MOST_NORM)
+        self.exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
+        bias = self.exploration * math.sqrt(lam) * self.parameter_norm
+        sigma, risk, L = self.exploration * SIGMA, 2.0 * math.log(T), self.feature_norm
+        state = self.start(d=d, gamma=self.discount, lam=lam, bias=bias, sigma=sigma, log_risk=risk, L=L)
         for matrix in (state.V, state.Vt):
             np.fill_diagonal(matrix, lam)
         refresh(state)
@@ -221,52 +200,22 @@ class DLinUCB(LinearLearner):
         """The index of every arm, a row of `features` each, in rewards: what an `ask` compares."""
         rows = self.rows(features)
         shown = np.empty(len(rows))
-        rule.indices(self.seeing(rows), shown)
+        rule.indices(view_of(self.state_type, self.parts_seeing(rows)), shown)
         return shown
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         n, most = float(state.clock[0]), 1.0 + 1e-9
         squares = max(np.abs(state.V).max(), np.abs(state.Vt).max())
-        if squares > (state.lam + n * state.L**2) * most or np.abs(state.b).max() > n * state.L * most:
-            return "more was counted than was told"
+        counted = squares > (state.lam + n * state.L**2) * most or np.abs(state.b).max() > n * state.L * most
+        yield counted, "more was counted than was told"
         for matrix in (state.V, state.Vt):
             spectrum = np.linalg.eigvalsh(matrix)
-            if not np.array_equal(matrix, matrix.T) or spectrum[0] < -1e-6 * spectrum[-1]:
-                return "what it knows of the features is no sum of squares"
+            wrong = not np.array_equal(matrix, matrix.T) or spectrum[0] < -1e-6 * spectrum[-1]
+            yield wrong, "what it knows of the features is no sum of squares"
         found = np.concatenate([state.theta, state.lower.ravel(), state.root.ravel()])
         refresh(state)
         again = np.concatenate([state.theta, state.lower.ravel(), state.root.ravel()])
-        if not np.allclose(found, again, rtol=1e-6, atol=1e-12):
-            return "theta and root do not follow from what it knows"
-        return super()._damage()
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
-
-    @property
-    def discount(self) -> float:
-        """gamma, what a sample counts a round later."""
-        return self._discount
-
-    @property
-    def parameter_norm(self) -> float:
-        """The largest norm that theta is taken to have."""
-        return self._parameter_norm
-
-    @property
-    def regularisation(self) -> float:
-        """lambda, what pulls theta towards 0."""
-        return self._regularisation
-
-    @property
-    def exploration(self) -> float:
-        """What its width is of the paper's."""
-        return self._exploration
-
-    @property
-    def parameter(self) -> Vector:
-        """theta, its estimate of what a feature is worth, in rewards."""
-        return np.array(self.view().theta)
+        followed = np.allclose(found, again, rtol=1e-6, atol=1e-12)
+        yield not followed, "theta and root do not follow from what it knows"
+        yield from super()._checks()

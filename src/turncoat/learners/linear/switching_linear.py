@@ -41,24 +41,21 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
+from turncoat.decision import Decision
 from turncoat.errors import ArmsError, FeaturesError, OptionError, StateError
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
+from turncoat.learners.base import Facts, Learner, Option, Shown, State, array, copied, jit_rule, register_learner
 from turncoat.learners.base.linear import MOST_DIMENSIONS
-from turncoat.learners.base.saved_state import packed, unpacked
+from turncoat.learners.base.saved_state import Checks, packed, unpacked
 from turncoat.mirror.cholesky import dot, factor, solve
 from turncoat.random import uniform
-from turncoat.types import Decision, Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.types import Label, Matrix, Seed, Vector
 from turncoat.validation.games import parse_propensity, parse_switches, unit_loss
 
-N_CONSTANTS = 6
 SLACK = 1e-9
 
 
@@ -74,52 +71,23 @@ def lengths(T: int, d: int) -> tuple[int, int]:
     return min((2 * d - 1).bit_length(), longest), longest
 
 
-class SwitchingLinearState(NamedTuple):
+class SwitchingLinearState(State):
     """The master and its bases, what follows from them, and the point that was drawn last."""
 
-    rng: Words
-    clock: Ints
     d: int
     H: int
     shortest: int
     eta: float
     beta: float
     horizon: float
-    point: Vector  # (d,) drawn by the last ask
-    solved: Vector  # (d,) M⁻¹ point
-    q: Vector  # (1,)
-    p: Vector  # (H,)
-    sizes: Vector  # (H,) |a_i|
-    theta: Matrix  # (H, d)
-    M: Matrix  # (d, d)
-    lower: Matrix  # (d, d) its Cholesky factor
-
-
-@jit_rule
-def view(buffer: Vector) -> SwitchingLinearState:
-    """Name the parts of the buffer."""
-    d, H = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    rest = buffer[HEAD + N_CONSTANTS :]
-    more = rest[2 * d + 1 :]
-    matrices = more[2 * H + H * d :].reshape((2, d, d))
-    return SwitchingLinearState(
-        rng_of(buffer),
-        clock_of(buffer),
-        d,
-        H,
-        int(buffer[HEAD + 2]),
-        buffer[HEAD + 3],
-        buffer[HEAD + 4],
-        buffer[HEAD + 5],
-        rest[:d],
-        rest[d : 2 * d],
-        rest[2 * d : 2 * d + 1],
-        more[:H],
-        more[H : 2 * H],
-        more[2 * H : 2 * H + H * d].reshape((H, d)),
-        matrices[0],
-        matrices[1],
-    )
+    point: Vector = array("d")  # drawn by the last ask
+    solved: Vector = array("d")  # M⁻¹ point
+    q: Vector = array(1)
+    p: Vector = array("H")
+    sizes: Vector = array("H")  # |a_i|
+    theta: Matrix = array("H", "d")
+    M: Matrix = array("d", "d")
+    lower: Matrix = array("d", "d")  # its Cholesky factor
 
 
 @jit_rule
@@ -205,7 +173,7 @@ def tell(state: SwitchingLinearState, choice: tuple[int, float], loss: float) ->
     prepare(state)
 
 
-register_learner(SwitchingLinearState, view=view, ask=ask, tell=tell)
+register_learner(SwitchingLinearState, ask=ask, tell=tell)
 
 
 class SwitchingLinear(Learner):
@@ -227,10 +195,12 @@ class SwitchingLinear(Learner):
         when="any point of a ball can be played, and losses are linear in it and may be adversarial",
         when_not="arms are finitely many: dlinucb with features, turncoat without",
     )
-    options = ("n_switches",)
+    can_race = False  # it plays points, and races are over arms
     state_type = SwitchingLinearState
     signed = ("point", "solved", "theta", "M", "lower")
     uses_propensity = False
+    n_switches = Option[int | None]("S, the number of switches it was told; None if it was not.")
+    master_probabilities = Shown(copied, "(H,): how far each base is trusted.", "p")
 
     def __init__(
         self,
@@ -249,13 +219,13 @@ class SwitchingLinear(Learner):
             raise OptionError(
                 f"loss_range is {loss_range!r}; accepted is (-c, c): a point's opposite costs the opposite"
             )
-        self._n_switches = parse_switches(n_switches, T)
+        self.n_switches = parse_switches(n_switches, T)
         shortest, longest = lengths(T, d)
-        H, eta = longest - shortest + 1, rate(T, d, self._n_switches)
-        self.start([d, H, shortest, eta, 2.0 * d * eta, T], n_more=2 * d + 1 + 2 * H + H * d + 2 * d * d)
+        H, eta = longest - shortest + 1, rate(T, d, self.n_switches)
+        state = self.start(d=d, H=H, shortest=shortest, eta=eta, beta=2.0 * d * eta, horizon=T)
         self._solved: dict[int, Vector] = {}  # M⁻¹ x of outstanding decisions
-        self.view().p[:] = 1.0 / H
-        prepare(self.view())
+        state.p[:] = 1.0 / H
+        prepare(state)
 
     @property
     def dimension(self) -> int:
@@ -263,21 +233,11 @@ class SwitchingLinear(Learner):
         return self.n_arms
 
     @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
-
-    @property
     def base_points(self) -> Matrix:
         """(H, d): where the bases are, the most often restarted first."""
         state = self.view()
         points: Matrix = state.theta * (1.0 - state.sizes)[:, None]
         return points
-
-    @property
-    def master_probabilities(self) -> Vector:
-        """(H,): how far each base is trusted."""
-        return np.array(self.view().p)
 
     def _size(self) -> str:
         return f"{self.dimension} dimensions" if self.dimension > 1 else "1 dimension"
@@ -350,13 +310,12 @@ class SwitchingLinear(Learner):
         learner._solved = {number: row.copy() for number, row in zip(ids, rows, strict=True)}
         return learner
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
-        if not abs(state.p.sum() - 1.0) <= 1e-6:
-            return "its probabilities do not sum to 1"
-        if np.linalg.norm(state.theta, axis=1).max() > max(state.horizon, 2.0) * (1.0 + SLACK):
-            return "theta is too long"
+        yield not abs(state.p.sum() - 1.0) <= 1e-6, "its probabilities do not sum to 1"
+        longest = max(state.horizon, 2.0) * (1.0 + SLACK)
+        yield np.linalg.norm(state.theta, axis=1).max() > longest, "theta is too long"
         found = np.concatenate([state.q, state.sizes, state.M.ravel(), state.lower.ravel()])
         prepare(state)
         again = np.concatenate([state.q, state.sizes, state.M.ravel(), state.lower.ravel()])
-        return "" if np.allclose(found, again, rtol=1e-9, atol=1e-12) else "M does not follow from its bases"
+        yield not np.allclose(found, again, rtol=1e-9, atol=1e-12), "M does not follow from its bases"

@@ -30,99 +30,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from turncoat import kim_yun
-from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts
-from turncoat.learners.base.master import (
-    Choice,
-    Feedback,
-    Master,
-    Projection,
-    choose,
-    learn_own,
-    learn_shared,
-    marginal,
-    soften,
-)
-from turncoat.learners.base.omd_bases import Bases, view_bases
-from turncoat.learners.parts.importance_weights import importance_weighted
+from turncoat.learners.base import Facts, Option, Shown, State, array, computed, copied, register_learner, variant
+from turncoat.learners.base.master import Choice, Feedback, Master, Projection, choose, learn, marginal, soften
 from turncoat.mirror.log_barrier import step_dense, step_one_hot
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_word
+from turncoat.mirror.tree import tree_size
+from turncoat.types import Label, Matrix, Seed, Vector
 
 RATES = ("paper", "theorem")
-N_NUMBERS = 7
 
 
-class AdaptiveMasterBaseState(NamedTuple):
+class AdaptiveMasterBaseState(State):
     """As in Algorithm 1, with rho, and `first`: xi(h) sqrt(rho(h)), which never changes."""
 
-    rng: Words
-    clock: Ints
+    K: int
+    ways: int  # H
     shared: bool
+    mixing: int  # 1 or 0
     alpha: float
+    beta: float
     gamma: float
-    eta: Vector
-    xi: Vector
-    inner: Vector
-    p: Vector
-    charges: Vector
-    rho: Vector
-    first: Vector
-    bases: Bases
-
-
-@jit_rule
-def view(buffer: Vector) -> AdaptiveMasterBaseState:
-    """Name the parts of the buffer."""
-    K, H = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    mixing = buffer[HEAD + 3] == 1.0
-    vectors = buffer[HEAD + N_NUMBERS :]
-    return AdaptiveMasterBaseState(
-        rng_of(buffer),
-        clock_of(buffer),
-        buffer[HEAD + 2] == 1.0,
-        buffer[HEAD + 4],
-        buffer[HEAD + 6],
-        vectors[:H],
-        vectors[H : 2 * H],
-        vectors[2 * H : 3 * H],
-        vectors[3 * H : 4 * H] if mixing else vectors[2 * H : 3 * H],
-        vectors[4 * H : 5 * H],
-        vectors[5 * H : 6 * H],
-        vectors[6 * H : 7 * H],
-        view_bases(vectors[7 * H :], H, K, buffer[HEAD + 5], mixing),
-    )
-
-
-@jit_rule
-def ask(state: AdaptiveMasterBaseState) -> Choice:
-    """Draw a base, then an arm."""
-    return choose(state)
+    eta: Vector = array("ways")
+    xi: Vector = array("ways")
+    inner: Vector = array("ways")
+    softened: Vector = array("ways")  # `p` under mixing
+    charges: Vector = array("ways")
+    rho: Vector = array("ways")
+    first: Vector = array("ways")
+    p: Vector = array("ways", at="inner + mixing * ways")
+    length: int = computed(tree_size, "K")
+    trees: Matrix = array("ways", "length")
+    base_scores: Matrix = array("mixing * ways", "2 * K")
 
 
 @jit_rule
 def tell(state: AdaptiveMasterBaseState, choice: Choice, loss: float) -> None:
     """Learn the loss of an earlier choice."""
     state.clock[0] += 1
-    if loss <= 0.0 or state.bases.K == 1:
+    if loss <= 0.0 or state.K == 1:
         return  # every estimate is 0, or there is nothing to learn: no distribution moves
-    arm, h, p_h, p_arm, q = choice
-    floor = 0.0 if state.bases.mixing else state.alpha
+    h, floor = choice[1], 0.0 if state.mixing else state.alpha
+    estimate = learn(state, choice, loss)  # (2)
     if state.shared:
-        learn_shared(state, arm, importance_weighted(loss, q))  # (2)
         step_dense(state.inner, state.charges, state.eta, floor)  # (1)
     else:
-        estimate = importance_weighted(loss, p_h)
-        learn_own(state, h, arm, importance_weighted(estimate, p_arm))  # (2)
         step_one_hot(state.inner, h, estimate, state.eta, floor)  # (1)
-    if state.bases.mixing:
+    if state.mixing:
         soften(state)
     if state.shared:
         for i in range(state.p.size):
@@ -140,7 +98,7 @@ def adapt(state: AdaptiveMasterBaseState, h: int) -> None:
         state.xi[h] = state.first[h] / math.sqrt(state.rho[h])  # (4)
 
 
-register_learner(AdaptiveMasterBaseState, view=view, ask=ask, tell=tell, probability=marginal)
+register_learner(AdaptiveMasterBaseState, ask=choose, tell=tell, probability=marginal)
 
 
 class AdaptiveMasterBase(Master):
@@ -161,10 +119,12 @@ class AdaptiveMasterBase(Master):
         "H + log K",
         setting="adversarial",
         when='to compare with the paper: its better algorithm; with less regret as feedback="shared"',
-        when_not="in practice: turncoat needs no T; S is known about right: clipped-omd",
+        when_not="in practice: turncoat needs no T; S is roughly known: clipped-omd",
     )
-    options = ("feedback", "projection", "rate")
+    variants = (variant("adaptive-master-base, shared", feedback="shared"),)
     state_type = AdaptiveMasterBaseState
+    rate = Option[kim_yun.Rate]("The master's first learning rate: that of the paper's text or of its theorem.", RATES)
+    rho = Shown(copied, "The variance threshold of each base (H,).")
 
     def __init__(
         self,
@@ -177,23 +137,13 @@ class AdaptiveMasterBase(Master):
         projection: Projection = "exact",
         rate: kim_yun.Rate = "paper",
     ) -> None:
-        parse_word("rate", rate, RATES)
-        self._rate = rate
-        super().__init__(arms, horizon, seed, loss_range, feedback, projection)
-        K, T = self.n_arms, int(self.horizon or 1)
-        numbers = [kim_yun.floor_2(T), kim_yun.base_floor(T, K), kim_yun.growth_2(T)]
-        state: Any = self._start_master(numbers, n_vectors=7)
-        state.eta[:] = kim_yun.master_rate_2(T, K, rate)
+        self.rate = rate
+        super().__init__(arms, horizon, seed=seed, loss_range=loss_range, feedback=feedback, projection=projection)
+
+    def _begin(self, K: int, T: int) -> None:
+        alpha, beta, gamma = kim_yun.floor_2(T), kim_yun.base_floor(T, K), kim_yun.growth_2(T)
+        state: Any = self._start_master(alpha=alpha, beta=beta, gamma=gamma)
+        state.eta[:] = kim_yun.master_rate_2(T, K, self.rate)
         state.rho[:] = kim_yun.first_rho_2(T)
         state.first[:] = [kim_yun.base_rate_2(h, T, K, 1.0) for h in self._candidates]
         state.xi[:] = state.first / np.sqrt(state.rho)
-
-    @property
-    def rate(self) -> kim_yun.Rate:
-        """Which first learning rate the master took: the "paper"'s, or its "theorem"'s."""
-        return self._rate
-
-    @property
-    def rho(self) -> Vector:
-        """The variance threshold of each base (H,)."""
-        return np.array(self.view().rho)

@@ -37,26 +37,26 @@ import math
 import reprlib
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from turncoat._compile.jit import jit, jit_rule
+from turncoat._compile.state import N_WORDS, State, array
 from turncoat.errors import OptionError
 from turncoat.learners.adversarial.clipped_omd import ClippedOMD
-from turncoat.learners.base.base_stack import NOTHING, learn_base, view_herd
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.generic_master import SIZES, Choice, Keeper, register_keeper
-from turncoat.learners.base.learner import Facts
+from turncoat.learners.base import Checks, Facts, Option, Shown, copied, register_learner, variant
+from turncoat.learners.base.base_stack import NOTHING, learn_base
+from turncoat.learners.base.generic_master import Choice, GenericMaster
 from turncoat.learners.base.master import pick
 from turncoat.learners.base.shared_master import FIRST, N_SEEN, baseline, bold_charge, charge, may_be_high, see
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.stochastic.discounted_ucb import DiscountedUCB
 from turncoat.learners.stochastic.glr_kl_ucb import GLRklUCB
 from turncoat.mirror.entropy import step_dense
-from turncoat.random import N_WORDS, uniform
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import is_number, parse_word
+from turncoat.random import uniform
+from turncoat.types import Label, Matrix, Seed, Vector, Words
+from turncoat.validation.numbers import is_number
 
 MasterRule: TypeAlias = Literal["guaranteed", "bold"]
 MASTERS = ("guaranteed", "bold")
@@ -84,46 +84,23 @@ def floor(N: float, H: int) -> float:
     return min(1.0 / (N * H), 0.5 / H)
 
 
-class BandState(NamedTuple):
+class BandState(State):
     """`chances` is what every base would play next, `mixture` what the band would; both change with tells only."""
 
-    rng: Words
-    clock: Ints
     K: int
-    ways: int
+    ways: int  # H
+    n_blocks: int
+    sizes: Vector = array("2 * n_blocks")
     T: int  # 0 without a horizon
     bold: bool
-    p: Vector  # (H,)
-    charges: Vector  # (H,) of the last round, eta d
-    seen: Vector  # of shared_master.py
-    mixture: Vector  # (K,)
-    chances: Matrix  # (H, K)
-    dice: Words
-    herd: Any
-
-
-def view(Kinds: type, buffer: Vector) -> BandState:
-    """Name the parts of the buffer."""
-    K, H = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    own = SIZES + 2 * int(buffer[HEAD + 2])
-    vectors = buffer[own + 2 + H :]
-    arms = vectors[2 * H + N_SEEN :]
-    more = arms[K + H * K :]
-    return BandState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        H,
-        int(buffer[own]),
-        buffer[own + 1] == 1.0,
-        vectors[:H],
-        vectors[H : 2 * H],
-        vectors[2 * H : 2 * H + N_SEEN],
-        arms[:K],
-        arms[K : K + H * K].reshape((H, K)),
-        rng_of(more),
-        view_herd(Kinds, buffer[SIZES:own], more[N_WORDS:]),
-    )
+    first: Vector = array("ways")  # the prior
+    p: Vector = array("ways")
+    charges: Vector = array("ways")  # of the last round, eta d
+    seen: Vector = array(N_SEEN)  # of shared_master.py
+    mixture: Vector = array("K")
+    chances: Matrix = array("ways", "K")
+    dice: Words = array(N_WORDS)
+    memory: Words = array(...)
 
 
 @jit
@@ -194,15 +171,15 @@ def tell(state: BandState, choice: Choice, loss: float) -> None:
     step_dense(state.p, state.charges, floor(N, H))  # (4)
     see(state.seen, t, loss)
     for h in range(H):
-        learn_base(state.herd, h, state.dice, (arm, q), loss, state.chances[h])  # (2)
+        learn_base(state, h, state.dice, (arm, q), loss, state.chances[h])  # (2)
     mix(state.p, state.chances, state.mixture)
 
 
-register_keeper(BandState, view=view, ask=ask, tell=tell, probability=marginal)
+register_learner(BandState, ask=ask, tell=tell, probability=marginal)
 
 
-class Band(Keeper):
-    """A band: a master over learners of any kinds, which all learn from every round, whoever decided it.
+class Band(GenericMaster):
+    """A band: a master over learners of any kinds, which all learn from every round, whichever base decided it.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T; not needed if no base needs it. `seed`: one
     seed, one run. `loss_range`: the lowest and highest loss that can be told. `bases`: a list of learners' classes, of
@@ -219,11 +196,16 @@ class Band(Keeper):
         "a base's + H√T",
         "HK, all bases",
         setting="adversarial",
-        when="learners of different faiths are at hand, and nobody knows which is right",
-        when_not="one faith is surely right: that learner alone, such as clipped-omd or glr-kl-ucb",
+        when="learners of different kinds are at hand, and it is unknown which is right",
+        when_not="one kind is surely right: that learner alone, such as clipped-omd or glr-kl-ucb",
     )
-    options = ("bases", "prior", "master")
-    keeper_type = BandState
+    variants = (variant("band, bold", master="bold"),)
+    master_state_type = BandState
+    master = Option[MasterRule]('How it learns which base to trust: "guaranteed" or "bold".', MASTERS)
+    master_probabilities = Shown(
+        copied, "How much each base is trusted: the distribution the next base is drawn from (H,).", "p"
+    )
+    base_probabilities = Shown(copied, "Each base's distribution over the arms (H, K).", "chances")
 
     def __init__(
         self,
@@ -236,14 +218,13 @@ class Band(Keeper):
         prior: Sequence[float] | Vector | None = None,
         master: MasterRule = "guaranteed",
     ) -> None:
-        parse_word("master", master, MASTERS)
+        self.master = master
         super().__init__(arms, horizon, seed, loss_range, bases, needed_by=None)
-        self._master, self._prior = master, parse_prior(prior, len(self._fresh))
+        self._prior = parse_prior(prior, len(self._fresh))
         self.signed = ("charges", *self.signed)
-        K, T, H = self.n_arms, self.horizon or 0, len(self._fresh)
+        T, H = self.horizon or 0, len(self._fresh)
         first = np.ones(H) / H if self._prior is None else np.array(self._prior) / sum(self._prior)
-        numbers = [T, master == "bold", *first]
-        state = self._start_keeper(numbers, n_more=2 * H + N_SEEN + K + H * K + N_WORDS)
+        state = self._start_generic_master(ways=H, T=T, bold=master == "bold", first=first)
         state.p[:] = first
         step_dense(state.p, state.charges, floor(rounds_ahead(T, 0), H))
         state.seen[:] = FIRST
@@ -257,33 +238,25 @@ class Band(Keeper):
         return [few, many, detector, partial(DiscountedUCB, discount=0.998, index="kl", exploration=0.3)]
 
     def _write_chances(self, chances: Matrix) -> None:
-        herd = self.view().herd
+        state = self.view()
         for h in range(len(self._fresh)):
-            learn_base(herd, h, np.zeros(N_WORDS, dtype=np.uint64), NOTHING, 0.0, chances[h])
+            learn_base(state, h, np.zeros(N_WORDS, dtype=np.uint64), NOTHING, 0.0, chances[h])
 
     def _observe(self, index: int, loss: float, propensity: float) -> int:
         return self._tell(self._buffer, index, loss, propensity, 0, 1.0, 1.0)
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state, H = self.view(), len(self._fresh)
         total, fast = state.seen
-        if not (total <= FIRST + state.clock[0] and fast <= 1.0):
-            return "seen holds more than was told"
-        if state.p.min() < floor(rounds_ahead(state.T, max(int(state.clock[0]) - 1, 0)), H) * (1.0 - 1e-6):
-            return "p holds a value below its floor"
-        if wrong := super()._damage():
-            return wrong
+        yield not (total <= FIRST + state.clock[0] and fast <= 1.0), "seen holds more than was told"
+        least = floor(rounds_ahead(state.T, max(int(state.clock[0]) - 1, 0)), H) * (1.0 - 1e-6)
+        yield state.p.min() < least, "p holds a value below its floor"
+        yield from super()._checks()
         chances, mixture = np.empty_like(state.chances), np.empty_like(state.mixture)
         self._write_chances(chances)
         mix(state.p, chances, mixture)
-        if not np.allclose(chances, state.chances, rtol=1e-6, atol=1e-9):
-            return "chances are not those of its bases"
-        return "" if np.allclose(mixture, state.mixture, rtol=1e-6, atol=1e-9) else "mixture is not that of its bases"
-
-    @property
-    def base_probabilities(self) -> Matrix:
-        """Each base's distribution over the arms (H, K)."""
-        return np.array(self.view().chances)
+        yield not np.allclose(chances, state.chances, rtol=1e-6, atol=1e-9), "chances are not those of its bases"
+        yield not np.allclose(mixture, state.mixture, rtol=1e-6, atol=1e-9), "mixture is not that of its bases"
 
     @property
     def prior(self) -> list[float] | None:
@@ -291,20 +264,10 @@ class Band(Keeper):
         return None if self._prior is None else list(self._prior)
 
     @property
-    def master(self) -> MasterRule:
-        """How it learns which base to trust: "guaranteed" or "bold"."""
-        return self._master
-
-    @property
     def rate(self) -> float:
         """The master's learning rate, eta, for the next tell."""
         state = self.view()
         return rate(rounds_ahead(state.T, int(state.clock[0])), state.bold)
-
-    @property
-    def master_probabilities(self) -> Vector:
-        """How much each base is trusted: the distribution the next base is drawn from (H,)."""
-        return np.array(self.view().p)
 
 
 def parse_prior(prior: Any, n_bases: int) -> list[float] | None:

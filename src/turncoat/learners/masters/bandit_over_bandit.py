@@ -38,23 +38,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
 from turncoat.errors import OptionError
 from turncoat.learners.adversarial import exp3s
 from turncoat.learners.adversarial.exp3 import gain_exploration
-from turncoat.learners.adversarial.exp3s import Exp3SState
+from turncoat.learners.base import Checks, Facts, Shown, State, array, copied, first_number, jit_rule, register_learner
 from turncoat.learners.base.blocks import N_MARKS, BlockLearner
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts
 from turncoat.learners.base.master import pick
 from turncoat.mirror.softmax import add, softmax
 from turncoat.mirror.tree import fill, tree_size
 from turncoat.random import uniform
 from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import is_whole
-
-N_NUMBERS = 5
+from turncoat.validation.numbers import is_whole
 
 
 def block_length(T: int, K: int) -> int:
@@ -68,53 +62,41 @@ def tunings(B: int, K: int) -> list[float]:
     return sorted({exp3s.exploration(B, K, math.exp(i) - 1.0) for i in range(last + 1)})
 
 
-class BanditOverBanditState(NamedTuple):
+class BanditOverBanditState(State):
     """The EXP3 over tunings, and the weights of the present EXP3.S."""
+
+    K: int
+    N: int
+    block: int
+    share: float
+    G: float
+    gammas: Vector = array("N")
+    marks: Vector = array(N_MARKS)  # of BlockLearner
+    tuning: Vector = array(1)  # which of the N plays this block
+    gain: Vector = array(1)  # the rewards of this block so far
+    p: Vector = array("N")  # what the tuning was drawn from
+    scores: Vector = array("2 * N")
+    offset: Vector = array(1)
+    tree: Vector = array(...)
+
+
+class Inner(NamedTuple):
+    """What the kernels of exp3s.py look at. Random numbers and clock are those of the whole."""
 
     rng: Words
     clock: Ints
     K: int
-    block: int
+    gamma: float
     share: float
-    G: float
-    gammas: Vector  # (N,)
-    marks: Vector  # of blocks.py
-    tuning: Vector  # (1,) which of the N plays this block
-    gain: Vector  # (1,) the rewards of this block so far
-    p: Vector  # (N,) what the tuning was drawn from
-    scores: Vector  # (2 N,)
-    offset: Vector  # (1,)
+    offset: Vector
     tree: Vector
 
 
 @jit_rule
-def view(buffer: Vector) -> BanditOverBanditState:
-    """Name the parts of the buffer."""
-    N = int(buffer[HEAD + 1])
-    numbers, after = buffer[HEAD + N_NUMBERS :], buffer[HEAD + N_NUMBERS + N + N_MARKS :]
-    return BanditOverBanditState(
-        rng_of(buffer),
-        clock_of(buffer),
-        int(buffer[HEAD]),
-        int(buffer[HEAD + 2]),
-        buffer[HEAD + 3],
-        buffer[HEAD + 4],
-        numbers[:N],
-        numbers[N : N + N_MARKS],
-        after[:1],
-        after[1:2],
-        after[2 : N + 2],
-        after[N + 2 : 3 * N + 2],
-        after[3 * N + 2 : 3 * N + 3],
-        after[3 * N + 3 :],
-    )
-
-
-@jit_rule
-def inner(state: BanditOverBanditState) -> Exp3SState:
-    """The EXP3.S of this block. Random numbers and clock are those of the whole."""
+def inner(state: BanditOverBanditState) -> Inner:
+    """The EXP3.S of this block."""
     gamma = state.gammas[int(state.tuning[0])]
-    return Exp3SState(state.rng, state.clock, state.K, gamma, state.share, state.offset, state.tree)
+    return Inner(state.rng, state.clock, state.K, gamma, state.share, state.offset, state.tree)
 
 
 @jit_rule
@@ -153,11 +135,11 @@ def tell(state: BanditOverBanditState, choice: tuple[int, float], loss: float) -
         begin(state)
 
 
-register_learner(BanditOverBanditState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(BanditOverBanditState, ask=ask, tell=tell, probability=probability)
 
 
 class BanditOverBandit(BlockLearner):
-    """Bandit over bandit: learns how fast to explore, for a best arm that changes nobody knows how often. A baseline.
+    """Bandit over bandit: learns how fast to explore, for a best arm that changes unknown times. A baseline.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
     lowest and highest loss that can be told. `block`: rounds played with one tuning; None is √(KT). The rule and its
@@ -174,9 +156,11 @@ class BanditOverBandit(BlockLearner):
         when="to compare with: the classic way to do without S",
         when_not="to win: even in 1e7 rounds its blocks are too short; turncoat",
     )
-    options = ("block",)
     state_type = BanditOverBanditState
     signed = ("scores",)
+    explorations = Shown(copied, "gamma of each tuning, (N,): how often its EXP3.S plays any arm.", "gammas")
+    tuning = Shown(first_number, "Which of them plays this block.")
+    tuning_probabilities = Shown(copied, "What the tuning of this block was drawn from, (N,).", "p")
 
     def __init__(
         self,
@@ -189,37 +173,21 @@ class BanditOverBandit(BlockLearner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._block = B = block_length(T, K) if block is None else _parse_block(block, T)
+        self.block = B = block_length(T, K) if block is None else _parse_block(block, T)
         gammas = tunings(B, K)
         N = len(gammas)
-        numbers = [K, N, B, exp3s.sharing(B), gain_exploration(math.ceil(T / B), N), *gammas]
-        self.start(numbers, n_more=N_MARKS + 3 + 3 * N + tree_size(K))
-        begin(self.view())
+        G = gain_exploration(math.ceil(T / B), N)
+        state = self.start(tree_size(K), K=K, N=N, block=B, share=exp3s.sharing(B), G=G, gammas=gammas)
+        begin(state)
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
-        if state.tuning[0] not in range(state.p.size):
-            return f"tuning is {state.tuning[0]}"
-        if state.gain[0] > state.clock[0] % state.block:
-            return "more was gained than was told"
-        if not abs(state.p.sum() - 1.0) <= 1e-9 or np.any(state.p < (1.0 - 1e-9) * state.G / state.p.size):
-            return "p is no distribution over tunings"
-        return super()._damage()
-
-    @property
-    def explorations(self) -> Vector:
-        """gamma of each tuning, (N,): how often its EXP3.S plays any arm."""
-        return self.view().gammas.copy()  # type: ignore[no-any-return]
-
-    @property
-    def tuning(self) -> int:
-        """Which of them plays this block."""
-        return int(self.view().tuning[0])
-
-    @property
-    def tuning_probabilities(self) -> Vector:
-        """What the tuning of this block was drawn from, (N,)."""
-        return self.view().p.copy()  # type: ignore[no-any-return]
+        N, p = state.p.size, state.p
+        yield state.tuning[0] not in range(N), f"tuning is {state.tuning[0]}"
+        yield state.gain[0] > state.clock[0] % state.block, "more was gained than was told"
+        sound = abs(p.sum() - 1.0) <= 1e-9 and np.all(p >= (1.0 - 1e-9) * state.G / N)
+        yield not sound, "p is no distribution over tunings"
+        yield from super()._checks()
 
 
 def _parse_block(block: int, T: int) -> int:

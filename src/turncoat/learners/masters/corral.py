@@ -18,12 +18,12 @@ The losses of (2) reach up to rho_j. What base j is told, and what (4) does to i
     M, p, p-bar         M, p, served
     eta, rho            eta, rho
     gamma = 1/T, beta   g, beta
-    B_i                 the rows of `herd`
+    B_i                 the rows of `stack`
 
 Guarantee: let the regret of base i under losses (2) be at most E[rho_i^a] R_i ("a-stable"). Expected regret is then of
 order  M ln T/eta + T eta + 10 eta R_i² ln T  for a = 1/2, and  M ln T/eta + T eta  for a = 1 if eta ≤ 1/(40 R_i ln T);
-restarts cost a constant factor. (The paper's, from memory; not derived here.) (6) has a = 1/2 for EXP3 and its kin, (5)
-has a = 1 for adversarial learners. A stochastic learner (UCB and its kin) is told losses that are not stochastic any
+restarts cost a constant factor. (The paper's, from memory; not derived here.) (6) has a = 1/2 for EXP3 variants, (5)
+has a = 1 for adversarial learners. A stochastic learner (UCB and the like) is told losses that are not stochastic any
 more: **no guarantee**.
 (7) for ClippedOMD: with a floor of 1/(KT) a rate that falls costs at most ln(KT) times the rise of 1/rate, so that
 its regret is as with the last rate throughout, a = 1/2 (the argument of Kim & Yun 2025 for Algorithm 2).
@@ -41,20 +41,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from turncoat import kim_yun
-from turncoat._compile.jit import jit_rule
+from turncoat._compile.state import N_WORDS, State, array
 from turncoat.learners.adversarial.clipped_omd import ClippedOMD
-from turncoat.learners.base.base_stack import ask_base, fresh_of, row_of, tell_base, view_herd
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.corral_master import BarrierKeeper, marginal, step_master
-from turncoat.learners.base.generic_master import SIZES, Choice, register_keeper
-from turncoat.learners.base.learner import Facts
+from turncoat.learners.base import Facts, jit_rule, register_learner
+from turncoat.learners.base.base_stack import ask_base, restart_base, tell_base
+from turncoat.learners.base.corral_master import CorralMaster, marginal, step_master
+from turncoat.learners.base.generic_master import Choice
 from turncoat.learners.base.master import pick
 from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.random import N_WORDS, uniform
-from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.random import uniform
+from turncoat.types import Label, Seed, Vector, Words
 
 STABILITIES = ("none", "half", "kept")  # as numbers: 0, 1, 2
 
@@ -64,53 +63,30 @@ def grid(T: int) -> list[int]:
     return sorted({min(round(h), T - 1) for h in kim_yun.candidates(T)})
 
 
-class CorralState(NamedTuple):
+class CorralState(State):
     """`stable`: how each base is fed, the place of its stability in STABILITIES."""
 
-    rng: Words
-    clock: Ints
     K: int
-    ways: int
+    ways: int  # M
+    n_blocks: int
+    sizes: Vector = array("2 * n_blocks")
     g: float
     beta: float
-    stable: Vector
-    p: Vector
-    served: Vector
-    eta: Vector
-    rho: Vector
-    room: Vector
-    dice: Words
-    herd: Any
-
-
-def view(Kinds: type, buffer: Vector) -> CorralState:
-    """Name the parts of the buffer."""
-    K, M = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    own = SIZES + 2 * int(buffer[HEAD + 2])
-    vectors = buffer[own + 2 :]
-    return CorralState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        M,
-        buffer[own],
-        buffer[own + 1],
-        vectors[:M],
-        vectors[M : 2 * M],
-        vectors[2 * M : 3 * M],
-        vectors[3 * M : 4 * M],
-        vectors[4 * M : 5 * M],
-        vectors[5 * M : 5 * M + K],
-        rng_of(vectors[5 * M + K :]),
-        view_herd(Kinds, buffer[SIZES:own], vectors[5 * M + K + N_WORDS :]),
-    )
+    stable: Vector = array("ways")
+    p: Vector = array("ways")
+    served: Vector = array("ways")
+    eta: Vector = array("ways")
+    rho: Vector = array("ways")
+    room: Vector = array("K")
+    dice: Words = array(N_WORDS)
+    memory: Words = array(...)
 
 
 @jit_rule
 def ask(state: CorralState) -> Choice:
     """Draw a base, then ask it."""
     i = pick(state.served, uniform(state.rng))  # (1)
-    arm, p_arm = ask_base(state.herd, i, state.rng)
+    arm, p_arm = ask_base(state, i, state.rng)
     return arm, i, state.served[i], p_arm, 0.0
 
 
@@ -125,10 +101,10 @@ def tell(state: CorralState, choice: Choice, loss: float) -> None:
         if j == i:
             fed = feed(state, i, estimate)
         else:
-            played = ask_base(state.herd, j, state.dice)
-        tell_base(state.herd, j, state.dice, played, fed)  # (2)
+            played = ask_base(state, j, state.dice)
+        tell_base(state, j, state.dice, played, fed)  # (2)
     if step_master(state, i, estimate) and state.stable[i] < 2.0:
-        restart(state.herd, i)
+        restart_base(state, i)
 
 
 @jit_rule
@@ -139,18 +115,10 @@ def feed(state: Any, i: int, estimate: float) -> float:
     return estimate / math.sqrt(state.rho[i])
 
 
-@jit_rule
-def restart(herd: Any, i: int) -> None:
-    """Base i as it began. The random numbers are the keeper's, and go on."""
-    row, fresh = row_of(herd, i), fresh_of(herd, i)
-    for word in range(N_WORDS, row.size):
-        row[word] = fresh[word]
+register_learner(CorralState, ask=ask, tell=tell, probability=marginal)
 
 
-register_keeper(CorralState, view=view, ask=ask, tell=tell, probability=marginal)
-
-
-class Corral(BarrierKeeper):
+class Corral(CorralMaster):
     """Corral: a master over learners of any kinds, which competes with the best of them.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
@@ -167,11 +135,10 @@ class Corral(BarrierKeeper):
         "S√(KT), or a base's",
         "all bases",
         setting="adversarial",
-        when="the best of a few learners is wanted, and nobody knows which it is",
+        when="the best of a few learners is wanted, and it is unknown which that is",
         when_not="the bases differ only in a rate: adaptive-master-base, shared, learns from every round",
     )
-    options = ("bases", "rate")
-    keeper_type = CorralState
+    master_state_type = CorralState
 
     def __init__(
         self,
@@ -183,11 +150,9 @@ class Corral(BarrierKeeper):
         bases: Any = None,
         rate: float | None = None,
     ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, bases)
-        K, T, M = self.n_arms, int(self.horizon or 1), len(self._fresh)
+        super().__init__(arms, horizon, seed, loss_range, bases, needed_by=type(self).__name__)
         stable = [STABILITIES.index(base.stability) for base in self._fresh]
-        numbers = [1.0 / kim_yun.rounds(T), kim_yun.growth_2(T), *stable]
-        self._start_master(numbers, 4 * M + K + N_WORDS, T, rate)
+        self._start_master(int(self.horizon or 1), rate, ways=len(self._fresh), stable=stable)
 
     def _default_bases(self) -> Any:
         return [partial(ClippedOMD, n_switches=S) for S in grid(int(self.horizon or 1))]

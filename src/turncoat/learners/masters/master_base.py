@@ -28,103 +28,62 @@ Reference: J. Kim, S.-Y. Yun, "Adversarial bandits against arbitrary strategies"
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from turncoat import kim_yun
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
 from turncoat.errors import TuningWarning
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts
-from turncoat.learners.base.master import (
-    Choice,
-    Feedback,
-    Master,
-    Projection,
-    choose,
-    learn_own,
-    learn_shared,
-    marginal,
-    soften,
-)
-from turncoat.learners.base.omd_bases import Bases, view_bases
-from turncoat.learners.parts.importance_weights import importance_weighted
+from turncoat.learners.base import Facts, State, array, computed, jit_rule, register_learner, variant
+from turncoat.learners.base.master import Choice, Master, choose, learn, marginal, soften
 from turncoat.mirror.entropy import step_dense, step_one_hot
 from turncoat.mirror.softmax import add, softmax
-from turncoat.types import Ints, Label, Seed, Vector, Words
+from turncoat.mirror.tree import tree_size
+from turncoat.types import Matrix, Vector
 
-N_NUMBERS = 6
 
-
-class MasterBaseState(NamedTuple):
+class MasterBaseState(State):
     """`inner` is what the master's step acts on and `p` what is served: one and the same array unless mixing.
 
     `scores` are the master's under mixing: H sums, then their H remainders.
     """
 
-    rng: Words
-    clock: Ints
+    K: int
+    ways: int  # H
     shared: bool
+    mixing: int  # 1 or 0
     alpha: float
-    eta: Vector
-    xi: Vector
-    inner: Vector
-    p: Vector
-    charges: Vector
-    scores: Vector
-    bases: Bases
-
-
-@jit_rule
-def view(buffer: Vector) -> MasterBaseState:
-    """Name the parts of the buffer."""
-    K, H = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    mixing = buffer[HEAD + 3] == 1.0
-    vectors = buffer[HEAD + N_NUMBERS :]
-    return MasterBaseState(
-        rng_of(buffer),
-        clock_of(buffer),
-        buffer[HEAD + 2] == 1.0,
-        buffer[HEAD + 4],
-        vectors[:H],
-        vectors[H : 2 * H],
-        vectors[2 * H : 3 * H],
-        vectors[3 * H : 4 * H] if mixing else vectors[2 * H : 3 * H],
-        vectors[4 * H : 5 * H],
-        vectors[5 * H : 7 * H],
-        view_bases(vectors[7 * H :], H, K, buffer[HEAD + 5], mixing),
-    )
-
-
-@jit_rule
-def ask(state: MasterBaseState) -> Choice:
-    """Draw a base, then an arm."""
-    return choose(state)
+    beta: float
+    eta: Vector = array("ways")
+    xi: Vector = array("ways")
+    inner: Vector = array("ways")
+    softened: Vector = array("ways")  # `p` under mixing
+    charges: Vector = array("ways")
+    scores: Vector = array("2 * ways")
+    p: Vector = array("ways", at="inner + mixing * ways")
+    length: int = computed(tree_size, "K")
+    trees: Matrix = array("ways", "length")
+    base_scores: Matrix = array("mixing * ways", "2 * K")
 
 
 @jit_rule
 def tell(state: MasterBaseState, choice: Choice, loss: float) -> None:
     """Learn the loss of an earlier choice."""
     state.clock[0] += 1
-    if loss <= 0.0 or state.bases.K == 1:
+    if loss <= 0.0 or state.K == 1:
         return  # every estimate is 0, or there is nothing to learn: no distribution moves
-    arm, h, p_h, p_arm, q = choice
+    estimate = learn(state, choice, loss)  # (1), (1'), (3)
     if state.shared:
-        learn_shared(state, arm, importance_weighted(loss, q))  # (1'), (3)
         for i in range(state.p.size):
             state.charges[i] *= state.eta[i]
         step_master_dense(state)
     else:
-        estimate = importance_weighted(loss, p_h)  # (1)
-        learn_own(state, h, arm, importance_weighted(estimate, p_arm))  # (3)
+        h = choice[1]
         step_master_one_hot(state, h, state.eta[h] * estimate)
 
 
 @jit_rule
 def step_master_one_hot(state: MasterBaseState, h: int, x: float) -> None:
     """(2), when only base h is charged."""
-    if state.bases.mixing:
+    if state.mixing:
         add(state.scores, state.p.size, h, x)
         softmax(state.scores, state.inner)
         soften(state)
@@ -135,7 +94,7 @@ def step_master_one_hot(state: MasterBaseState, h: int, x: float) -> None:
 @jit_rule
 def step_master_dense(state: MasterBaseState) -> None:
     """(2), when every base is charged."""
-    if state.bases.mixing:
+    if state.mixing:
         least = state.charges.min()  # what all are charged alike moves nothing
         for i in range(state.p.size):
             add(state.scores, state.p.size, i, state.charges[i] - least)
@@ -145,7 +104,7 @@ def step_master_dense(state: MasterBaseState) -> None:
         step_dense(state.inner, state.charges, state.alpha)
 
 
-register_learner(MasterBaseState, view=view, ask=ask, tell=tell, probability=marginal)
+register_learner(MasterBaseState, ask=choose, tell=tell, probability=marginal)
 
 
 class MasterBase(Master):
@@ -167,25 +126,14 @@ class MasterBase(Master):
         when="to compare with the paper: the better bound for S above (T/K)^⅓",
         when_not="in practice: turncoat; of the two, adaptive-master-base had 2 to 14 % less regret",
     )
-    options = ("feedback", "projection")
+    variants = (variant("master-base, shared", feedback="shared"),)
     state_type = MasterBaseState
 
-    def __init__(
-        self,
-        arms: int | Sequence[Label],
-        horizon: int | None = None,
-        *,
-        seed: Seed = None,
-        loss_range: Sequence[float] = (0.0, 1.0),
-        feedback: Feedback = "own",
-        projection: Projection = "exact",
-    ) -> None:
-        super().__init__(arms, horizon, seed, loss_range, feedback, projection)
-        K, T = self.n_arms, int(self.horizon or 1)
+    def _begin(self, K: int, T: int) -> None:
         alpha, capped = kim_yun.floor_1(T, K)
         if capped:
             text = f"alpha of Algorithm 1 exceeds 1/H at horizon {T} with {K} arms; using 1/(2H) = {alpha:.4g} instead"
-            warnings.warn(text, TuningWarning, stacklevel=2)
-        state: Any = self._start_master([alpha, kim_yun.base_floor(T, K)], n_vectors=7)
+            warnings.warn(text, TuningWarning, stacklevel=3)
+        state: Any = self._start_master(alpha=alpha, beta=kim_yun.base_floor(T, K))
         state.eta[:] = kim_yun.master_rate_1(T)
         state.xi[:] = [kim_yun.base_rate_1(h, T, K) for h in self._candidates]

@@ -1,6 +1,6 @@
 """Stochastic Corral: a master over stochastic learners, each of which is judged by its past, not by its next move.
 
-Setting: stochastic losses in [0, 1] whose means stay the same, and bases made for them (UCB and its kin); needs T.
+Setting: stochastic losses in [0, 1] whose means stay the same, and bases made for them (UCB and the like); needs T.
 
 Rule (Pacchiano et al. 2020, smoothing and the CORRAL master). Rounds come in pairs, both for the same base:
     step 1: draw i ~ served, base i plays its present policy, and learns from the bare loss         (1)
@@ -38,22 +38,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from turncoat import kim_yun
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.base_stack import ask_base, chance_of, row_of, tell_base, view_herd
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.corral_master import BarrierKeeper, step_master
-from turncoat.learners.base.generic_master import SIZES, Choice, register_keeper
-from turncoat.learners.base.learner import Facts
+from turncoat._compile.state import N_WORDS, State, array, computed
+from turncoat.learners.base import Checks, Facts, Option, jit_rule, register_learner
+from turncoat.learners.base.base_stack import ask_base, chance_of, copy_base, tell_base
+from turncoat.learners.base.corral_master import CorralMaster, step_master
+from turncoat.learners.base.generic_master import Choice
 from turncoat.learners.base.master import pick
 from turncoat.learners.base.saved_state import are_counts
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.learners.stochastic.ucb1 import UCB1
-from turncoat.random import N_WORDS, uniform
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_whole
+from turncoat.random import uniform
+from turncoat.types import Label, Seed, Vector, Words
+from turncoat.validation.numbers import parse_whole
 
 MOST_SNAPSHOTS = 10_000
 EXPLORATIONS = (2.0, 0.5, 0.125)  # of the bases where none are given: the theorem's UCB1, and two bolder ones
@@ -64,50 +62,32 @@ def n_pairs(T: int) -> int:
     return (T + 1) // 2
 
 
-class StochasticCorralState(NamedTuple):
+@jit_rule
+def twice(M: int) -> int:
+    """Bases are numbered twice: below M for step 1, from M on for step 2."""
+    return 2 * M
+
+
+class StochasticCorralState(State):
     """`paired`: 1 + the base whose step 2 comes next and the p it was drawn with; 0 before a step 1."""
 
-    rng: Words
-    clock: Ints
     K: int
-    ways: int
+    M: int
+    n_blocks: int
+    sizes: Vector = array("2 * n_blocks")
     R: int
     g: float
     beta: float
-    p: Vector
-    served: Vector
-    eta: Vector
-    rho: Vector
-    counts: Vector
-    paired: Vector
-    room: Vector
-    dice: Words
-    herd: Any
-
-
-def view(Kinds: type, buffer: Vector) -> StochasticCorralState:
-    """Name the parts of the buffer."""
-    K, M = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    own = SIZES + 2 * int(buffer[HEAD + 2])
-    vectors, more = buffer[own + 3 :], buffer[own + 3 + 5 * M :]
-    return StochasticCorralState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        2 * M,
-        int(buffer[own]),
-        buffer[own + 1],
-        buffer[own + 2],
-        vectors[:M],
-        vectors[M : 2 * M],
-        vectors[2 * M : 3 * M],
-        vectors[3 * M : 4 * M],
-        vectors[4 * M : 5 * M],
-        more[:2],
-        more[2 : 2 + K],
-        rng_of(more[2 + K :]),
-        view_herd(Kinds, buffer[SIZES:own], more[2 + K + N_WORDS :]),
-    )
+    p: Vector = array("M")
+    served: Vector = array("M")
+    eta: Vector = array("M")
+    rho: Vector = array("M")
+    counts: Vector = array("M")
+    paired: Vector = array(2)
+    room: Vector = array("K")
+    dice: Words = array(N_WORDS)
+    memory: Words = array(...)
+    ways: int = computed(twice, "M")
 
 
 @jit_rule
@@ -122,12 +102,12 @@ def ask(state: StochasticCorralState) -> Choice:
     rows = state.R + 1
     if state.paired[0] == 0.0:
         i = pick(state.served, uniform(state.rng))
-        arm, p_arm = ask_base(state.herd, i * rows, state.rng)  # (1)
+        arm, p_arm = ask_base(state, i * rows, state.rng)  # (1)
         return arm, i, state.served[i], p_arm, 0.0
     i = int(state.paired[0]) - 1
     n = n_kept(state, i)
     snapshot = 1 + min(int(uniform(state.rng) * n), n - 1)
-    arm, p_arm = ask_base(state.herd, i * rows + snapshot, state.rng)  # (2)
+    arm, p_arm = ask_base(state, i * rows + snapshot, state.rng)  # (2)
     return arm, state.p.size + i, state.paired[1], p_arm, 0.0
 
 
@@ -139,7 +119,7 @@ def tell(state: StochasticCorralState, choice: Choice, loss: float) -> None:
     M = state.p.size
     if j < M:
         remember(state, j)
-        tell_base(state.herd, j * (state.R + 1), state.dice, (arm, p_arm), loss)  # (1)
+        tell_base(state, j * (state.R + 1), state.dice, (arm, p_arm), loss)  # (1)
         state.paired[0], state.paired[1] = 1.0 + j, p_j
     else:
         step_master(state, j - M, importance_weighted(loss, p_j))  # (3)
@@ -154,9 +134,7 @@ def remember(state: StochasticCorralState, j: int) -> None:
     s = int(state.counts[j])
     place = s - 1 if s <= state.R else min(int(uniform(state.dice) * s), s - 1)
     if place < state.R:
-        now, snapshot = row_of(state.herd, j * rows), row_of(state.herd, j * rows + 1 + place)
-        for word in range(now.size):
-            snapshot[word] = now[word]
+        copy_base(state, j * rows + 1 + place, j * rows)
 
 
 @jit_rule
@@ -168,19 +146,19 @@ def marginal(state: StochasticCorralState, arm: int) -> float:
     q = 0.0
     if state.paired[0] == 0.0:
         for j in range(state.served.size):
-            q += state.served[j] * chance_of(state.herd, j * rows, arm, state.room)
+            q += state.served[j] * chance_of(state, j * rows, arm, state.room)
         return min(q, 1.0)
     i = int(state.paired[0]) - 1
     n = n_kept(state, i)
     for snapshot in range(1, n + 1):
-        q += chance_of(state.herd, i * rows + snapshot, arm, state.room)
+        q += chance_of(state, i * rows + snapshot, arm, state.room)
     return min(q / n, 1.0)
 
 
-register_keeper(StochasticCorralState, view=view, ask=ask, tell=tell, probability=marginal)
+register_learner(StochasticCorralState, ask=ask, tell=tell, probability=marginal)
 
 
-class StochasticCorral(BarrierKeeper):
+class StochasticCorral(CorralMaster):
     """Stochastic Corral: a master over stochastic learners, for losses whose means stay the same.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
@@ -200,8 +178,8 @@ class StochasticCorral(BarrierKeeper):
         when="UCB-like learners are to be chosen among, and every round counts the same",
         when_not="the best arm changes: corral, or a master; half of all rounds are replays",
     )
-    options = ("bases", "rate", "n_snapshots")
-    keeper_type = StochasticCorralState
+    master_state_type = StochasticCorralState
+    n_snapshots = Option[int]("R, how many past policies of a base are kept.")
 
     def __init__(
         self,
@@ -214,25 +192,19 @@ class StochasticCorral(BarrierKeeper):
         rate: float | None = None,
         n_snapshots: int = 16,
     ) -> None:
-        self._n_snapshots = parse_whole("n_snapshots", n_snapshots, 1, MOST_SNAPSHOTS)
-        super().__init__(arms, horizon, seed, loss_range, bases, copies=1 + self._n_snapshots)
-        K, T, M = self.n_arms, n_pairs(int(self.horizon or 1)), len(self._fresh)
-        numbers = [self._n_snapshots, 1.0 / kim_yun.rounds(T), kim_yun.growth_2(T)]
-        self._start_master(numbers, 5 * M + 2 + K + N_WORDS, T, rate)
+        self.n_snapshots = parse_whole("n_snapshots", n_snapshots, 1, MOST_SNAPSHOTS)
+        copies = 1 + self.n_snapshots
+        super().__init__(arms, horizon, seed, loss_range, bases, copies, needed_by=type(self).__name__)
+        self._start_master(n_pairs(int(self.horizon or 1)), rate, M=len(self._fresh), R=self.n_snapshots)
 
     def _default_bases(self) -> Any:
         return [partial(UCB1, exploration=exploration) for exploration in EXPLORATIONS]
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         i, counts = state.paired[0], state.counts
-        if i not in range(len(self._fresh) + 1) or (i > 0) != (0.0 < state.paired[1] <= 1.0):
-            return "paired is no base's pair"
-        if not are_counts(counts) or counts.sum() > state.clock[0] or (i > 0 and counts[int(i) - 1] < 1):
-            return "counts are not those of rounds told"
-        return super()._damage()
-
-    @property
-    def n_snapshots(self) -> int:
-        """R, how many past policies of a base are kept."""
-        return self._n_snapshots
+        paired = i in range(len(self._fresh) + 1) and (i > 0) == (0.0 < state.paired[1] <= 1.0)
+        yield not paired, "paired is no base's pair"
+        told = are_counts(counts) and counts.sum() <= state.clock[0] and (i == 0 or counts[int(i) - 1] >= 1)
+        yield not told, "counts are not those of rounds told"
+        yield from super()._checks()

@@ -1,17 +1,17 @@
-"""Draws from Beta laws, for Thompson sampling, by their odds theta/(1 - theta).
+"""Beta variates for Thompson sampling, as log-odds ln(theta/(1 - theta)).
 
-Between arms ln(theta/(1 - theta)) is compared, which is larger exactly where theta is, and which neither underflows nor
-crowds at 1. One of three ways, by the shapes:
+Arms are compared by ln(theta/(1 - theta)), which grows with theta and neither underflows nor loses digits near 1. The
+shapes decide between three methods:
 
-Both above 1, nearly always: Cheng's rejection from a log-logistic law. With a ≤ b, uniforms u and u', and
+Both above 1, the usual case: Cheng's rejection from a log-logistic law. With a ≤ b, uniforms u and u', and
 r = sqrt((a + b - 2)/(2 a b - a - b)), the log-odds V + ln(a/b) of V = r ln(u/(1 - u)) are those of Beta(a, b) if
     (a + b) ln((a + b)/(b + a e^V)) + (a + 1/r) V - ln 4 ≥ ln(u² u'),                   (1)
 which holds after 1 to 1.5 tries. Two cheaper conditions, each enough, spare most logarithms. Which of a and b is the
 smaller does not matter: swapping them turns the sign.
 
-A shape of exactly 1, as that of an arm that never won: 1 - theta = u^(1/b) for Beta(1, b), inverted.
+A shape of exactly 1, as for an arm without a success: by inversion, 1 - theta = u^(1/b) for Beta(1, b).
 
-Else two Gamma variates and their odds:
+Otherwise two Gamma variates and their odds:
     G ~ Gamma(a), G' ~ Gamma(b) independent:  G/(G + G') ~ Beta(a, b)                    (2)
 
 Gamma variates by Marsaglia & Tsang: for a ≥ 1, d = a - 1/3 and c = 1/sqrt(9 d), draw x normal and v = (1 + c x)³ until
@@ -30,15 +30,16 @@ BB; G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables",
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from turncoat._compile.jit import jit
+from turncoat._compile.jit import jit, jit_rule
 from turncoat.random import uniform
 from turncoat.types import Words
 
 SQUEEZE = 0.0331  # u < 1 - 0.0331 x⁴ implies (3), and spares its logarithms nearly always
 NEARLY_1 = 1.001  # below it Cheng's r is a ratio of numbers that cancel
-MOST = 1e15  # more rounds than anybody counts; beyond, products overflow
-LEAST = 1e-100  # instead of a 0, whose logarithm is no number
+MOST = 1e15  # more rounds than any learner counts; above it products overflow
+LEAST = 1e-100  # in place of 0, whose logarithm is infinite
 LN_4, LN_5 = math.log(4.0), math.log(5.0)
 
 
@@ -110,3 +111,15 @@ def log_odds(words: Words, a: float, b: float) -> float:
     if b == 1.0:
         return -log_odds_of_1(words, a)
     return log_gamma(words, a) - log_gamma(words, b)  # (2)
+
+
+@jit_rule
+def ask_largest(state: Any, shrink: float) -> tuple[int, None]:
+    """The arm with the largest draw from its Beta law; `shrink` makes counts of what is stored."""
+    best, arm = -math.inf, 0
+    for a in range(state.K):
+        good, bad = state.successes[a] * shrink, state.failures[a] * shrink
+        theta = log_odds(state.rng, state.prior + good, state.prior + bad)
+        if theta > best:
+            best, arm = theta, a
+    return arm, None

@@ -1,11 +1,11 @@
 """Geometric covering intervals: a copy of a learner for every interval {i 2^k, …, (i+1) 2^k - 1}, i ≥ 1, of rounds.
 
 Rounds are t = 1, 2, … Level k has one interval that holds round t as soon as t ≥ 2^k, and none before; so floor(log2 t)
-+ 1 copies are live, one a level, and a new one begins at level k whenever 2^k divides t. Any interval of rounds is made
-of whole such intervals, at most two of each length (Daniely et al. 2015): who does well in each of them does well in
-every interval, and so against every path that switches, however often.
++ 1 copies are live, one per level, and a new one begins at level k whenever 2^k divides t. Any interval of rounds is
+made of whole such intervals, at most two of each length (Daniely et al. 2015): a learner with small regret in each of
+them has small regret in every interval, and so against every switching path.
 
-Copies are rows of a buffer, one row a level. With a horizon T there are as many levels as it takes to reach it;
+Copies are rows of a buffer, one row per level. With a horizon T there are as many levels as it takes to reach it;
 without, as many as a clock can ever need.
 """
 
@@ -14,9 +14,9 @@ from __future__ import annotations
 from turncoat._compile.jit import jit_rule
 from turncoat.mirror.tree import rebuild
 from turncoat.types import Matrix, Vector
-from turncoat.validation.games import MOST_ROUNDS
+from turncoat.validation.numbers import MOST_ROUNDS
 
-SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any damage worth the name
+SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any real damage
 
 
 def n_levels(T: int | None) -> int:
@@ -63,7 +63,6 @@ def blend(weights: Vector, copies: Matrix, n: int, tree: Vector, K: int) -> None
     rebuild(tree, K)
 
 
-def damage(copies: Matrix, n: int) -> str:
-    """What no live copy can be; empty if there is nothing."""
-    sums = copies[:n].sum(axis=1)
-    return "" if (abs(sums - 1.0) <= SUM_TOLERANCE).all() else "a copy's probabilities do not sum to 1"
+def sum_to_1(shares: Vector | Matrix) -> bool:
+    """Does every row sum to 1, but for rounding?"""
+    return bool((abs(shares.sum(axis=-1) - 1.0) <= SUM_TOLERANCE).all())

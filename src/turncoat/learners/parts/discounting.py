@@ -1,12 +1,12 @@
-"""Sums that fade: every round all of them shrink by a factor, and one of them grows.
+"""Discounted sums: in every round all of them shrink by a factor gamma, and one of them grows.
 
     X(a) <- gamma X(a) for every a, then X(a_t) += x                                    (1)
 
-Shrinking is not done but written down: what is stored is X(a) w, with w = gamma^-age and `age` the number of rounds
+Lazy discounting: what is stored is X(a) w, with w = gamma^-age and `age` the number of rounds
 since the last rescaling, so (1) is a single addition of x w. Before w can overflow all sums are divided by it and the
-age starts again. Both w and 1/w come from one power of gamma, not from a product of many, so there is nothing in which
-errors could pile up: after a million rounds sums are as good as after a hundred. A sum that nothing is added to fades
-to 0 in the end.
+age starts again. Both w and 1/w come from one power of gamma, not from a product of many, so rounding
+errors do not accumulate: sums are as precise after a million rounds as after a hundred. A sum that nothing is added to
+falls to 0 in the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from turncoat._compile.jit import jit
 from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.types import Vector
-from turncoat.validation.games import parse_between
+from turncoat.validation.numbers import parse_between
 
 SMALLEST_DISCOUNT = 1e-6
 
@@ -37,13 +37,13 @@ def parse_discount(discount: Any, tuned: float) -> float:
 
 @jit
 def weight(gamma: float, age: float) -> float:
-    """w, by which what is stored is too large."""
+    """w, the factor by which stored sums are too large."""
     return math.pow(gamma, -age)
 
 
 @jit
 def grow_older(gamma: float, age: Vector, first: Vector, second: Vector) -> float:
-    """All sums of both vectors fade by gamma; what must be multiplied to a number before it is added to one."""
+    """Discount all sums of both vectors by gamma; returns w, by which a number is multiplied before it is added."""
     age[0] += 1.0
     w = weight(gamma, age[0])
     if w > LARGEST_TOTAL:

@@ -1,8 +1,8 @@
-"""Which moments of a game are remembered, so that there is an interval of about every length that ends now.
+"""Dyadic checkpoints: which moments of a game are kept, so that an interval of about every length ends now.
 
 Row 0 stands for the start, row j + 1 for the latest odd multiple of 2^j rounds. After round t one row is written, that
-of t itself. The latest and the last but one multiple of 2^j are both remembered, for the even one of them is an odd
-multiple of a higher power; so for every j with 2^j ≤ t some remembered moment lies 2^j to 2^(j+1) - 1 rounds back.
+of t itself. The latest and the last but one multiple of 2^j are both kept, because the even one of them is an odd
+multiple of a higher power; so for every j with 2^j ≤ t some kept moment lies 2^j to 2^(j+1) - 1 rounds back.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ point, whatever n and total will be. Such a function is largest at a corner of t
 are kept, in two chains, the lower (changes upwards) and the upper one (downwards); a new point can remove corners
 behind it for ever. This is exact. Of n independent rewards about 2 ln n are corners; of a smooth drift, nearly all.
 
-Where a chain is full, an approximation begins: the corner i goes whose neighbours are nearest, (s(i+1) - s(i-1)) in
-proportion to min(s(i), n - s(i)). What stays is spaced geometrically from both ends, so for every split there is one
-that differs from it by a bounded factor, and the newest corners always get their chance. A maximum over fewer splits is
-never larger: thinning can delay an alarm, and cannot raise one (docs/learners/glr-kl-ucb.md measures how much).
+Where a chain is full, an approximation begins: the corner i is dropped whose neighbours are nearest, that is, with the
+least (s(i+1) - s(i-1)) / min(s(i), n - s(i)). What stays is spaced geometrically from both ends, so for every split
+there is one that differs from it by a bounded factor, and the newest corners are always tried. A maximum over fewer
+splits is never larger: thinning can delay an alarm, and cannot raise one (docs/learners/glr-kl-ucb.md measures how
+much).
 
 (1) is evaluated only where it may matter: kl(p, q) ≤ (p - q)²/(q (1 - q)), so (1) is at most
     s (n - s)/n (m(s) - m'(s))²/(m (1 - m))                                             (2)
@@ -67,7 +68,7 @@ def extend(at: Vector, sums: Vector, size: int, side: float) -> int:
 
 @jit
 def drop_one(at: Vector, sums: Vector, last: int) -> None:
-    """Remove the corner that will be missed least, of those between the first and the last."""
+    """Drop the corner whose neighbours are nearest, of those between the first and the last."""
     n = at[last]
     crowded, least = 1, math.inf
     for i in range(1, last):

@@ -1,11 +1,11 @@
-"""The kl-UCB index: the largest mean that what was seen does not refute.
+"""The kl-UCB index: the largest mean within a kl ball around the empirical one.
 
     kl(p, q) = p ln(p/q) + (1 - p) ln((1 - p)/(1 - q))                                  (1)
     upper(p, level) = max { q in [p, 1] : kl(p, q) ≤ level }                            (2)
 
 The root is sought in d = q - p, where (1) reads -p ln(1 + d/p) - (1 - p) ln(1 - d/(1 - p)): its two terms are of size
 d and not of size 1, so a d far below 1 keeps its digits. As a function of d it is convex and increasing, so Newton's
-steps from the right of the root go down to it without a miss. It starts from the nearer of two bounds on the root:
+method from the right of the root converges monotonically. It starts from the smaller of two bounds on the root:
 
     d ≤ sqrt(level/2)                                                                   (3)  Pinsker
     1 - q ≥ (1 - p) p^(p/(1 - p)) exp(-level/(1 - p)), from p ln(p/q) ≥ p ln p          (4)  close to q = 1

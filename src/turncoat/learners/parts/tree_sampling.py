@@ -1,4 +1,4 @@
-"""Drawing an arm by its weight: what learners share whose weights are the leaves of a sum tree.
+"""Tree sampling: draw an arm in proportion to its weight, where weights are the leaves of a sum tree.
 
     p(a) = w(a)/W                                                                       (1)
     p(a) = (1 - gamma) w(a)/W + gamma/K                                                 (2)  with exploration
@@ -11,10 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from turncoat._compile.jit import jit_rule
-from turncoat.mirror.tree import find, total
+from turncoat.mirror.tree import fill, find, total, tree_size
 from turncoat.random import uniform
 
 SMALLEST_SERVED = 1e-300  # a draw of exactly 0 can meet a weight that is 0 as a share of the total
+
+
+def start_weights(learner: Any, weight: float, K: int, **constants: Any) -> None:
+    """Lay out the buffer of a learner whose field `tree` takes the rest of it; all arms have this weight."""
+    fill(learner.start(tree_size(K), K=K, **constants).tree, K, weight)
 
 
 @jit_rule
@@ -40,7 +45,7 @@ def exploring_probability(state: Any, arm: int) -> float:
 
 @jit_rule
 def exploring_ask(state: Any) -> tuple[int, float]:
-    """Draw an arm, sometimes any: (index, probability)."""
+    """Draw an arm, with probability gamma uniformly: (index, probability)."""
     K = state.K
     if state.gamma > 0.0 and uniform(state.rng) < state.gamma:
         arm = min(int(uniform(state.rng) * K), K - 1)

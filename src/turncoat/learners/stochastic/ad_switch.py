@@ -42,24 +42,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.base.saved_state import are_counts
+from turncoat.learners.base import Facts, Learner, Option, Shown, State, array, first_number, jit_rule, register_learner
+from turncoat.learners.base.saved_state import Checks, are_counts
 from turncoat.learners.parts.dyadic import moment, n_rows, row_of
-from turncoat.learners.parts.geometric_wait import NEVER, wait
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import parse_between
+from turncoat.random import NEVER, wait
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.numbers import parse_between
 
 GOOD, BAD, FRESH = 0.0, 1.0, 2.0  # FRESH: BAD since the last round, and not yet looked at by (4)
-N_CONSTANTS = 7
 MOST = 1000.0
-WHEN = "losses are random, changes are abrupt, and nobody knows how many there are"
+WHEN = "losses are random, changes are abrupt, and their number is unknown"
 NOT = "in practice: glr-kl-ucb with exploration=0.1 had less regret in all games measured"
 
 
@@ -79,11 +74,9 @@ def n_check_sizes(T: int, elimination: float, precision: float) -> int:
     return max(math.floor(math.log2(precision / least)), 1)
 
 
-class AdSwitchState(NamedTuple):
+class AdSwitchState(State):
     """The present episode. `past_counts` and `past_sums` are `counts` and `sums` at the moments of dyadic.py."""
 
-    rng: Words
-    clock: Ints
     K: int
     n_levels: int
     n_sizes: int
@@ -91,58 +84,22 @@ class AdSwitchState(NamedTuple):
     e: float  # elimination L
     precision: float
     rate: float
-    n_restarts: Vector  # (1,)
-    start: Vector  # (1,) what the clock showed at the last restart
-    soonest: Vector  # (1,) the first round with a new obligation
-    last: Vector  # (K,) marks of play, the higher the later
-    status: Vector  # (K,)
-    counts: Vector  # (K,)
-    sums: Vector  # (K,)
-    lo: Vector  # (K,) for (3)
-    hi: Vector  # (K,)
-    means: Vector  # (K,) of BAD arms
-    gaps: Vector  # (K,)
-    due: Vector  # (K,) a BAD arm owes samples until its count is this
-    found: Vector  # (K,) room for (6)
-    coming: Matrix  # (K, n_sizes) the round of the next obligation
-    past_counts: Matrix  # (1 + n_levels, K)
-    past_sums: Matrix  # (1 + n_levels, K)
-
-
-@jit_rule
-def view(buffer: Vector) -> AdSwitchState:
-    """Name the parts of the buffer."""
-    K, n_levels, n_sizes = int(buffer[HEAD]), int(buffer[HEAD + 1]), int(buffer[HEAD + 2])
-    own = buffer[HEAD + N_CONSTANTS : HEAD + N_CONSTANTS + 3]
-    arms = buffer[HEAD + N_CONSTANTS + 3 :]
-    past, n_past = arms[(10 + n_sizes) * K :], (1 + n_levels) * K
-    return AdSwitchState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        n_levels,
-        n_sizes,
-        buffer[HEAD + 3],
-        buffer[HEAD + 4],
-        buffer[HEAD + 5],
-        buffer[HEAD + 6],
-        own[0:1],
-        own[1:2],
-        own[2:3],
-        arms[:K],
-        arms[K : 2 * K],
-        arms[2 * K : 3 * K],
-        arms[3 * K : 4 * K],
-        arms[4 * K : 5 * K],
-        arms[5 * K : 6 * K],
-        arms[6 * K : 7 * K],
-        arms[7 * K : 8 * K],
-        arms[8 * K : 9 * K],
-        arms[9 * K : 10 * K],
-        arms[10 * K : (10 + n_sizes) * K].reshape((K, n_sizes)),
-        past[:n_past].reshape((1 + n_levels, K)),
-        past[n_past:].reshape((1 + n_levels, K)),
-    )
+    n_restarts: Vector = array(1)
+    start: Vector = array(1)  # what the clock showed at the last restart
+    soonest: Vector = array(1)  # the first round with a new obligation
+    last: Vector = array("K")  # marks of play, the higher the later
+    status: Vector = array("K")
+    counts: Vector = array("K")
+    sums: Vector = array("K")
+    lo: Vector = array("K")  # for (3)
+    hi: Vector = array("K")
+    means: Vector = array("K")  # of BAD arms
+    gaps: Vector = array("K")
+    due: Vector = array("K")  # a BAD arm owes samples until its count is this
+    found: Vector = array("K")  # room for (6)
+    coming: Matrix = array("K", "n_sizes")  # the round of the next obligation
+    past_counts: Matrix = array("1 + n_levels", "K")
+    past_sums: Matrix = array("1 + n_levels", "K")
 
 
 @jit_rule
@@ -304,11 +261,11 @@ def tell(state: AdSwitchState, choice: tuple[int, float], loss: float) -> None:
         oblige(state)
 
 
-register_learner(AdSwitchState, view=view, ask=ask, tell=tell, probabilities=probabilities)
+register_learner(AdSwitchState, ask=ask, tell=tell, probabilities=probabilities)
 
 
 class AdSwitch(Learner):
-    """Play what may still be best in turn, look at the rest now and then: for changes whose number nobody knows.
+    """Play what may still be best in turn, look at the rest now and then: for an unknown number of changes.
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
     lowest and highest loss that can be told. `confidence`: what stands over n in the tests for changes (theory: 2).
@@ -319,9 +276,13 @@ class AdSwitch(Learner):
 
     name = "ad-switch"
     facts = Facts("needed", "unknown", "√(SKT)", "K log t", setting="stochastic", when=WHEN, when_not=NOT)
-    options = ("confidence", "elimination", "precision", "exploration")
     state_type = AdSwitchState
     uses_propensity = False
+    confidence = Option[float]("What stands over n in the tests for changes, times ln T.")
+    elimination = Option[float]("C_1: what stands over n - 1 in the test for worse arms, times ln T.")
+    precision = Option[float]("Which part of its gap an arm's change must be to be looked for.")
+    exploration = Option[float]("How often it looks at BAD arms again, of how often the paper does.")
+    n_restarts = Shown(first_number, "The number of restarts so far.")
 
     def __init__(
         self,
@@ -337,62 +298,35 @@ class AdSwitch(Learner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._confidence = parse_between("confidence", confidence, 0.001, MOST)
-        self._elimination = parse_between("elimination", elimination, 0.001, MOST)
-        self._precision = parse_between("precision", precision, 2.0, MOST)
-        self._exploration = parse_between("exploration", exploration, 0.0, MOST)
-        n_levels, n_sizes = T.bit_length(), n_check_sizes(T, self._elimination, self._precision)
+        self.confidence = parse_between("confidence", confidence, 0.001, MOST)
+        self.elimination = parse_between("elimination", elimination, 0.001, MOST)
+        self.precision = parse_between("precision", precision, 2.0, MOST)
+        self.exploration = parse_between("exploration", exploration, 0.0, MOST)
+        n_levels, n_sizes = T.bit_length(), n_check_sizes(T, self.elimination, self.precision)
         L = log_horizon(T)
-        rate = self._exploration * check_rate(T, K)
-        numbers = [K, n_levels, n_sizes, self._confidence * L, self._elimination * L, self._precision, rate]
-        self.start(numbers, n_more=3 + (10 + n_sizes) * K + 2 * (1 + n_levels) * K)
-        state = self.view()
+        rate = self.exploration * check_rate(T, K)
+        c, e = self.confidence * L, self.elimination * L
+        state = self.start(K=K, n_levels=n_levels, n_sizes=n_sizes, c=c, e=e, precision=self.precision, rate=rate)
         state.hi[:] = 1.0
         state.coming[:] = state.soonest[:] = NEVER
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         t = int(state.clock[0] - state.start[0])
         marks = state.n_restarts, state.start, state.soonest, state.last, state.due
-        if not are_counts(*marks, state.counts, state.coming, state.past_counts):
-            return "what was counted is not whole"
-        if state.counts.sum() != t or state.n_restarts[0] > state.start[0] or np.any(state.sums > state.counts):
-            return "more or less was counted than was told"
-        if not np.isin(state.status, (GOOD, BAD, FRESH)).all() or not (state.status == GOOD).any():
-            return "its arms are neither GOOD nor BAD, or none is GOOD"
-        if np.any(state.lo > state.hi) or np.any(np.maximum(state.hi, state.means) > 1) or np.any(state.gaps > 1):
-            return "it holds means outside of [0, 1]"
+        yield not are_counts(*marks, state.counts, state.coming, state.past_counts), "counts are not whole numbers"
+        counted = state.counts.sum() != t or state.n_restarts[0] > state.start[0] or np.any(state.sums > state.counts)
+        yield counted, "more or less was counted than was told"
+        known = np.isin(state.status, (GOOD, BAD, FRESH)).all() and (state.status == GOOD).any()
+        yield not known, "its arms are neither GOOD nor BAD, or none is GOOD"
+        outside = np.any(state.lo > state.hi) or np.any(np.maximum(state.hi, state.means) > 1) or np.any(state.gaps > 1)
+        yield outside, "it holds means outside of [0, 1]"
         for row in range(n_rows(t, state.n_levels)):
             n, gained = state.counts - state.past_counts[row], state.sums - state.past_sums[row]
             sound = (gained > -1e-6) & (gained < n + 1e-6) & (state.past_sums[row] <= state.past_counts[row])
-            if state.past_counts[row].sum() != moment(t, row) or not sound.all():
-                return "past_counts and past_sums are not those of its episode"
-        return super()._damage()
-
-    @property
-    def confidence(self) -> float:
-        """What stands over n in the tests for changes, times ln T."""
-        return self._confidence
-
-    @property
-    def elimination(self) -> float:
-        """C_1: what stands over n - 1 in the test for worse arms, times ln T."""
-        return self._elimination
-
-    @property
-    def precision(self) -> float:
-        """Which part of its gap an arm's change must be to be looked for."""
-        return self._precision
-
-    @property
-    def exploration(self) -> float:
-        """How often it looks at BAD arms again, of how often the paper does."""
-        return self._exploration
-
-    @property
-    def n_restarts(self) -> int:
-        """How many changes it has noticed."""
-        return int(self.view().n_restarts[0])
+            wrong = state.past_counts[row].sum() != moment(t, row) or not sound.all()
+            yield wrong, "past_counts and past_sums are not those of its episode"
+        yield from super()._checks()
 
     @property
     def good(self) -> list[Label]:

@@ -21,69 +21,40 @@ gamma = 1 - sqrt(S/T)/4, which forgets at the same speed. Rewards between 0 and 
 thompson_sampling.py. With S = 0, or discount = 1, it is Thompson sampling, draw by draw. Time is the number of tells:
 late losses count as new ones, and nothing fades while none comes.
 What is served has no closed form, so decisions have no propensity. Asks between tells draw anew each.
-Cost per round: O(K), one Beta variate an arm (beta.py).
+Cost per round: O(K), one Beta variate per arm (beta.py).
 Reference: V. Raj, S. Kalyani, "Taming non-stationary bandits: a Bayesian approach", arXiv:1707.09727 (2017).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.parts.beta import log_odds
+from turncoat.learners.base import Facts, Learner, Option, State, array, jit_rule, register_learner
+from turncoat.learners.parts.beta import ask_largest
 from turncoat.learners.parts.discounting import discount_for, grow_older, parse_discount, weight
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import MOST_ROUNDS, parse_prior, parse_switches
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.games import parse_prior, parse_switches
+from turncoat.validation.numbers import MOST_ROUNDS
 
 
-class DiscountedThompsonState(NamedTuple):
+class DiscountedThompsonState(State):
     """The discount and the prior, and the sums as they would be had nothing faded for `age` rounds."""
 
-    rng: Words
-    clock: Ints
     K: int
     gamma: float
     prior: float
-    age: Vector
-    successes: Vector
-    failures: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> DiscountedThompsonState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 3 :]
-    return DiscountedThompsonState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        buffer[HEAD + 1],
-        buffer[HEAD + 2],
-        arrays[:1],
-        arrays[1 : K + 1],
-        arrays[K + 1 :],
-    )
+    age: Vector = array(1)
+    successes: Vector = array("K")
+    failures: Vector = array("K")
 
 
 @jit_rule
 def ask(state: DiscountedThompsonState) -> tuple[int, None]:
     """The arm whose draw is the largest."""
-    shrink = 1.0 / weight(state.gamma, state.age[0])
-    best, arm = -math.inf, 0
-    for a in range(state.K):
-        S, F = state.successes[a] * shrink, state.failures[a] * shrink
-        theta = log_odds(state.rng, state.prior + S, state.prior + F)  # (1)
-        if theta > best:
-            best, arm = theta, a
-    return arm, None
+    return ask_largest(state, 1.0 / weight(state.gamma, state.age[0]))  # (1)
 
 
 @jit_rule
@@ -95,7 +66,7 @@ def tell(state: DiscountedThompsonState, choice: tuple[int, Any], loss: float) -
     state.failures[choice[0]] += w * loss
 
 
-register_learner(DiscountedThompsonState, view=view, ask=ask, tell=tell)
+register_learner(DiscountedThompsonState, ask=ask, tell=tell)
 
 
 class DiscountedThompson(Learner):
@@ -118,9 +89,11 @@ class DiscountedThompson(Learner):
         when="means drift or jump about S times and nothing is to be tuned",
         when_not="a bound or propensities are needed: discounted-ucb",
     )
-    options = ("n_switches", "discount", "prior")
     state_type = DiscountedThompsonState
     uses_propensity = False
+    n_switches = Option[int | None]("S, the number of switches it was told; None if it was not.")
+    discount = Option[float]("gamma, the factor by which a sample is discounted per round.")
+    prior = Option[float]("How many good rounds, and as many bad ones, every arm starts with.")
 
     def __init__(
         self,
@@ -136,29 +109,14 @@ class DiscountedThompson(Learner):
         needed_by = "DiscountedThompson without discount=" if discount is None else None
         super().__init__(arms, horizon, seed, loss_range, needed_by=needed_by)
         K, T = self.n_arms, self.horizon
-        self._prior = parse_prior(prior)
-        self._n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
-        self._discount = parse_discount(discount, discount_for(T or 1, self._n_switches))
-        self.start([K, self._discount, self._prior], n_more=1 + 2 * K)
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
-
-    @property
-    def discount(self) -> float:
-        """gamma, what a sample counts a round later."""
-        return self._discount
-
-    @property
-    def prior(self) -> float:
-        """How many good rounds, and as many bad ones, every arm starts with."""
-        return self._prior
+        self.prior = parse_prior(prior)
+        self.n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
+        self.discount = parse_discount(discount, discount_for(T or 1, self.n_switches))
+        self.start(K=K, gamma=self.discount, prior=self.prior)
 
     @property
     def posteriors(self) -> Matrix:
         """(K, 2): the two numbers of every arm's Beta law, for good and for bad rounds."""
         state = self.view()
         shrink = 1.0 / weight(state.gamma, state.age[0])
-        return self._prior + np.column_stack([state.successes, state.failures]) * shrink
+        return self.prior + np.column_stack([state.successes, state.failures]) * shrink

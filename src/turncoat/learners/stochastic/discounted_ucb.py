@@ -34,56 +34,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.index import (
-    INDICES,
-    Index,
-    IndexLearner,
-    kl_index,
-    largest,
-    parse_exploration,
-    ucb_index,
-)
-from turncoat.learners.base.learner import Facts
+from turncoat.learners.base import Facts, Option, State, array, jit_rule, register_learner, variant
+from turncoat.learners.base.index import INDICES, Index, IndexLearner, kl_index, largest, parse_exploration, ucb_index
 from turncoat.learners.parts.discounting import discount_for, grow_older, parse_discount, weight
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import MOST_ROUNDS, parse_switches, parse_word
+from turncoat.types import Label, Seed, Vector
+from turncoat.validation.games import parse_switches
+from turncoat.validation.numbers import MOST_ROUNDS
 
 
-class DiscountedUCBState(NamedTuple):
+class DiscountedUCBState(State):
     """The discount, and the counts and sums as they would be had nothing faded for `age` rounds."""
 
-    rng: Words
-    clock: Ints
     K: int
     gamma: float
     xi: float
     kl: bool
-    age: Vector
-    counts: Vector
-    sums: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> DiscountedUCBState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 4 :]
-    return DiscountedUCBState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        buffer[HEAD + 1],
-        buffer[HEAD + 2],
-        buffer[HEAD + 3] == 1.0,
-        arrays[:1],
-        arrays[1 : K + 1],
-        arrays[K + 1 :],
-    )
+    age: Vector = array(1)
+    counts: Vector = array("K")
+    sums: Vector = array("K")
 
 
 @jit_rule
@@ -116,7 +85,7 @@ def tell(state: DiscountedUCBState, choice: tuple[int, float], loss: float) -> N
 
 
 rule = largest(confidence, index)
-register_learner(DiscountedUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(DiscountedUCBState, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class DiscountedUCB(IndexLearner):
@@ -139,9 +108,13 @@ class DiscountedUCB(IndexLearner):
         when='means drift or jump about S times; best as index="kl", exploration=0.3',
         when_not="losses may be anything: clipped-omd; S is a guess: glr-kl-ucb",
     )
-    options = ("n_switches", "discount", "index", "exploration")
+    variants = (variant("discounted-ucb, kl", index="kl"),)
     state_type = DiscountedUCBState
     rule = rule
+    n_switches = Option[int | None]("S, the number of switches it was told; None if it was not.")
+    discount = Option[float]("gamma, the factor by which a sample is discounted per round.")
+    index = Option[Index]('Which index it compares: "ucb" or "kl".', INDICES)
+    exploration = Option[float]("xi, what stands before ln n.")
 
     def __init__(
         self,
@@ -158,29 +131,8 @@ class DiscountedUCB(IndexLearner):
         needed_by = "DiscountedUCB without discount=" if discount is None else None
         super().__init__(arms, horizon, seed, loss_range, needed_by=needed_by)
         K, T = self.n_arms, self.horizon
-        parse_word("index", index, INDICES)
-        self._index = index
-        self._exploration = parse_exploration(exploration, index)
-        self._n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
-        self._discount = parse_discount(discount, discount_for(T or 1, self._n_switches))
-        self.start([K, self._discount, self._exploration, index == "kl"], n_more=1 + 2 * K)
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
-
-    @property
-    def discount(self) -> float:
-        """gamma, what a sample counts a round later."""
-        return self._discount
-
-    @property
-    def index(self) -> Index:
-        """Which index it compares: "ucb" or "kl"."""
-        return self._index
-
-    @property
-    def exploration(self) -> float:
-        """xi, what stands before ln n."""
-        return self._exploration
+        self.index = index
+        self.exploration = parse_exploration(exploration, index)
+        self.n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
+        self.discount = parse_discount(discount, discount_for(T or 1, self.n_switches))
+        self.start(K=K, gamma=self.discount, xi=self.exploration, kl=index == "kl")

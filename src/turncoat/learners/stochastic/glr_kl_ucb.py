@@ -31,7 +31,7 @@ Departures from the paper:
   broken at random (index.py).
 * h(x) is bounded by x + 4 ln(1 + x + sqrt(2 x)), valid for x ≥ 5, at max(x, 5) (Kaufmann & Koolen 2021).
 * S = 0 is tuned as S = 1: arms may change where the best one does not.
-Cost per round: O(K) to choose, O(ln n) corners to test; a global restart O(K). Memory 4 n_splits words an arm.
+Cost per round: O(K) to choose, O(ln n) corners to test; a global restart O(K). Memory 4 n_splits words per arm.
 References: L. Besson, E. Kaufmann, O.-A. Maillard, J. Seznec, "Efficient change-point detection for tackling
 piecewise-stationary bandits", JMLR 23 (2022); its programs (PiecewiseStationaryBandits, in Julia) for (4) and (6), and
 the text of L. Besson's thesis (2019) for (5), (7); E. Kaufmann, W. Koolen, "Mixture martingales revisited with
@@ -42,27 +42,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.exploration import forcing, turn
-from turncoat.learners.base.index import IndexLearner, kl_index, largest
-from turncoat.learners.base.learner import Facts
-from turncoat.learners.base.saved_state import are_counts
+from turncoat.learners.base import Facts, Option, Shown, State, array, first_number, jit_rule, register_learner, variant
+from turncoat.learners.base.index import MOST_EXPLORATION, IndexLearner, count, forcing, kl_index, largest, turn
+from turncoat.learners.base.saved_state import Checks, are_counts
 from turncoat.learners.parts.glr import LOWER, UPPER, chain_damage, evidence, extend
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import parse_between, parse_positive, parse_switches, parse_whole, parse_word
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.games import parse_switches
+from turncoat.validation.numbers import parse_between, parse_positive, parse_whole
 
 Restart: TypeAlias = Literal["global", "local"]
 RESTARTS = ("global", "local")
 Threshold: TypeAlias = Literal["practical", "experiments", "proven"]
 THRESHOLDS = ("practical", "experiments", "proven")
 MOST_SPLITS = 2**20
-MOST_EXPLORATION = 1000.0
 SAFE = 1.0 + 1e-9  # rounding must not decide between equals
 
 
@@ -76,51 +72,24 @@ def false_alarms(T: int) -> float:
     return 1.0 / math.sqrt(max(T, 2))
 
 
-class GLRklUCBState(NamedTuple):
+class GLRklUCBState(State):
     """What is known of each arm since its last restart; `at` and `split_sums` are the corners of glr.py's chains."""
 
-    rng: Words
-    clock: Ints
     K: int
+    length: int  # of the room for a chain
     local: bool
     growing: bool  # alpha_k = alpha sqrt(k)
     proven: bool  # (7)
     alpha: float
     log_scale: float  # ln(3/delta), or ln(1/delta)
     every: int
-    n_restarts: Vector  # (1,)
-    counts: Vector  # (K,)
-    sums: Vector  # (K,)
-    starts: Vector  # (K,) what the clock showed at the last restart
-    sizes: Matrix  # (2, K)
-    at: Vector  # (2, K, …)
-    split_sums: Vector  # (2, K, …)
-
-
-@jit_rule
-def view(buffer: Vector) -> GLRklUCBState:
-    """Name the parts of the buffer."""
-    K, length = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    arms = buffer[HEAD + 9 : HEAD + 9 + 5 * K]
-    chains = buffer[HEAD + 9 + 5 * K :]
-    return GLRklUCBState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        buffer[HEAD + 2] == 1.0,
-        buffer[HEAD + 3] == 1.0,
-        buffer[HEAD + 4] == 1.0,
-        buffer[HEAD + 5],
-        buffer[HEAD + 6],
-        int(buffer[HEAD + 7]),
-        buffer[HEAD + 8 : HEAD + 9],
-        arms[:K],
-        arms[K : 2 * K],
-        arms[2 * K : 3 * K],
-        arms[3 * K :].reshape((2, K)),
-        chains[: 2 * K * length].reshape((2, K, length)),
-        chains[2 * K * length :].reshape((2, K, length)),
-    )
+    n_restarts: Vector = array(1)
+    counts: Vector = array("K")
+    sums: Vector = array("K")
+    starts: Vector = array("K")  # what the clock showed at the last restart
+    sizes: Matrix = array(2, "K")
+    at: Vector = array(2, "K", "length")
+    split_sums: Vector = array(2, "K", "length")
 
 
 @jit_rule
@@ -172,10 +141,8 @@ def forget(state: GLRklUCBState, arm: int) -> None:
 @jit_rule
 def tell(state: GLRklUCBState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice."""
+    count(state, choice, loss)
     arm, _ = choice
-    state.clock[0] += 1
-    state.counts[arm] += 1.0
-    state.sums[arm] += 1.0 - loss
     n, total = state.counts[arm], state.sums[arm]
     testing = n % state.every == 0
     beta = threshold_of(state, n) if testing else 0.0
@@ -196,7 +163,7 @@ def tell(state: GLRklUCBState, choice: tuple[int, float], loss: float) -> None:
                 forget(state, other)
 
 
-register_learner(GLRklUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(GLRklUCBState, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class GLRklUCB(IndexLearner):
@@ -220,9 +187,17 @@ class GLRklUCB(IndexLearner):
         when="means stand still and then jump, S unknown: hard to beat",
         when_not="losses may be anything, or drift fast: turncoat",
     )
-    options = ("restart", "threshold", "delta", "exploration", "n_splits", "every", "n_switches")
+    variants = (variant("glr-kl-ucb, local", restart="local"),)
     state_type = GLRklUCBState
     rule = rule
+    restart = Option[Restart]('What an alarm forgets: all arms ("global"), or the one arm ("local").', RESTARTS)
+    threshold = Option[Threshold]('Which threshold the test has: "practical", "experiments" or "proven".', THRESHOLDS)
+    delta = Option[float | None]("The probability of a false alarm it was given; None for 1/√T.")
+    exploration = Option[float]("What its forced exploration is of the paper's.")
+    n_splits = Option[int]("How many candidate changes it keeps for each arm.")
+    every = Option[int]("How many pulls of an arm lie between two tests.")
+    n_switches = Option[int | None]("S, the number of breakpoints it was told; None if it was not.")
+    n_restarts = Shown(first_number, "The number of restarts so far.")
 
     def __init__(  # noqa: PLR0913  what the paper, its programs and bounded memory leave open; all but arms optional
         self,
@@ -241,73 +216,38 @@ class GLRklUCB(IndexLearner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        parse_word("restart", restart, RESTARTS)
-        parse_word("threshold", threshold, THRESHOLDS)
-        self._restart, self._threshold = restart, threshold
-        self._delta = None if delta is None else parse_positive("delta", delta, 1.0)
-        self._exploration = parse_between("exploration", exploration, 0.0, MOST_EXPLORATION)
-        self._n_splits = parse_whole("n_splits", n_splits, 2, MOST_SPLITS)
-        self._every = parse_whole("every", every, 1, 2**53)
-        self._n_switches = parse_switches(n_switches, T)
-        alpha = self._exploration * forced_exploration(T, K, self._n_switches)
-        log_scale = math.log((1.0 if threshold == "experiments" else 3.0) / (self._delta or false_alarms(T)))
-        modes = [restart == "local", n_switches is None, threshold == "proven"]
-        length = (self._n_splits + 1) // 2 + 3  # the first and the last corner, and room for a new one
-        self.start([K, length, *modes, alpha, log_scale, self._every], n_more=1 + 5 * K + 4 * K * length)
-        self.view().sizes[:] = 1.0
+        self.restart, self.threshold = restart, threshold
+        self.delta = None if delta is None else parse_positive("delta", delta, 1.0)
+        self.exploration = parse_between("exploration", exploration, 0.0, MOST_EXPLORATION)
+        self.n_splits = parse_whole("n_splits", n_splits, 2, MOST_SPLITS)
+        self.every = parse_whole("every", every, 1, 2**53)
+        self.n_switches = parse_switches(n_switches, T)
+        alpha = self.exploration * forced_exploration(T, K, self.n_switches)
+        log_scale = math.log((1.0 if threshold == "experiments" else 3.0) / (self.delta or false_alarms(T)))
+        state = self.start(
+            K=K,
+            length=(self.n_splits + 1) // 2 + 3,  # the first and the last corner, and room for a new one
+            local=restart == "local",
+            growing=n_switches is None,
+            proven=threshold == "proven",
+            alpha=alpha,
+            log_scale=log_scale,
+            every=self.every,
+        )
+        state.sizes[:] = 1.0
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         n, clock = state.counts, state.clock[0]
-        if not are_counts(n, state.starts, state.n_restarts, state.sizes, state.at):
-            return "what was counted is not whole"
-        if np.any(state.sums > n) or np.any(n + state.starts > clock) or state.n_restarts[0] > clock:
-            return "more was counted than was told"
+        counted = n, state.starts, state.n_restarts, state.sizes, state.at
+        yield not are_counts(*counted), "counts are not whole numbers"
+        told = np.all(state.sums <= n) and np.all(n + state.starts <= clock) and state.n_restarts[0] <= clock
+        yield not told, "more was counted than was told"
         for i, arm in np.ndindex(2, self.n_arms):
             chain = state.at[i, arm], state.split_sums[i, arm], state.sizes[i, arm]
-            if wrong := chain_damage(*chain, n[arm], state.sums[arm]):
-                return wrong
-        return super()._damage()
-
-    @property
-    def restart(self) -> Restart:
-        """What is forgotten at a change: everything ("global"), or what is known of the arm ("local")."""
-        return self._restart
-
-    @property
-    def threshold(self) -> Threshold:
-        """Which threshold the test has: "practical", "experiments" or "proven"."""
-        return self._threshold
-
-    @property
-    def delta(self) -> float | None:
-        """The probability of a false alarm it was given; None for 1/√T."""
-        return self._delta
-
-    @property
-    def exploration(self) -> float:
-        """What its forced exploration is of the paper's."""
-        return self._exploration
-
-    @property
-    def n_splits(self) -> int:
-        """How many candidate changes it keeps for each arm."""
-        return self._n_splits
-
-    @property
-    def every(self) -> int:
-        """How many pulls of an arm lie between two tests."""
-        return self._every
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of breakpoints it was told; None if it was not."""
-        return self._n_switches
-
-    @property
-    def n_restarts(self) -> int:
-        """How many changes it has noticed."""
-        return int(self.view().n_restarts[0])
+            wrong = chain_damage(*chain, n[arm], state.sums[arm])
+            yield wrong, wrong
+        yield from super()._checks()
 
     @property
     def evidence(self) -> Vector:

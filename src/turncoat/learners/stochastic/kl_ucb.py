@@ -1,4 +1,4 @@
-"""kl-UCB: UCB with the confidence interval that Bernoulli losses deserve. The stationary reference to beat.
+"""kl-UCB: UCB with Bernoulli confidence intervals. The stationary reference to beat.
 
 Setting: stochastic, independent losses in [0, 1] whose means stay the same. Needs neither T nor S, and follows no
 switch. A reference, not a tracker.
@@ -19,7 +19,7 @@ and none against switches.
 Departures from the paper: c = 0 unless `extra` says otherwise, which is what its authors recommend for play; the
 theorem then no longer covers it. ln ln t counts as 0 before t = e, where it is negative. Ties, untried arms first
 among them, are broken at random (index.py), and indices that round to 1 tie. The time is the number of tells.
-Cost per round: O(K), with a few roots a round: an arm whose index is surely below the best so far costs two logarithms.
+Cost per round: O(K), with a few roots: an arm whose index is surely below the best so far costs two logarithms.
 Reference: A. Garivier, O. Cappé, "The KL-UCB algorithm for bounded stochastic bandits and beyond", COLT 2011.
 """
 
@@ -27,36 +27,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.index import IndexLearner, kl_index, largest
-from turncoat.learners.base.learner import Facts
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_between
+from turncoat.learners.base import Facts, Option, State, array, jit_rule, register_learner
+from turncoat.learners.base.index import IndexLearner, count, kl_index, largest
+from turncoat.types import Label, Seed, Vector
+from turncoat.validation.numbers import parse_between
 
 MOST_EXTRA = 1000.0
 
 
-class KLUCBState(NamedTuple):
+class KLUCBState(State):
     """How often each arm was told, and its rewards."""
 
-    rng: Words
-    clock: Ints
     K: int
     extra: float
-    counts: Vector
-    sums: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> KLUCBState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 2 :]
-    return KLUCBState(rng_of(buffer), clock_of(buffer), K, buffer[HEAD + 1], arrays[:K], arrays[K:])
+    counts: Vector = array("K")
+    sums: Vector = array("K")
 
 
 @jit_rule
@@ -72,17 +58,8 @@ def index(state: KLUCBState, c: float, arm: int, least: float) -> float:
     return kl_index(state.counts[arm], state.sums[arm], c, least)  # (1)
 
 
-@jit_rule
-def tell(state: KLUCBState, choice: tuple[int, float], loss: float) -> None:
-    """Learn the loss of an earlier choice."""
-    arm, _ = choice
-    state.clock[0] += 1
-    state.counts[arm] += 1.0
-    state.sums[arm] += 1.0 - loss
-
-
 rule = largest(confidence, index)
-register_learner(KLUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(KLUCBState, ask=rule.ask, tell=count, probabilities=rule.probabilities)
 
 
 class KLUCB(IndexLearner):
@@ -103,10 +80,10 @@ class KLUCB(IndexLearner):
         when="means never change, above all with losses 0 and 1",
         when_not="the best arm changes: glr-kl-ucb; losses may be anything: tsallis-inf",
     )
-    options = ("extra",)
     state_type = KLUCBState
     rule = rule
     uses_horizon = False
+    extra = Option[float]("What stands before ln ln t in the confidence.")
 
     def __init__(
         self,
@@ -118,10 +95,5 @@ class KLUCB(IndexLearner):
         extra: float = 0.0,
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self._extra = parse_between("extra", extra, 0.0, MOST_EXTRA)
-        self.start([self.n_arms, self._extra], n_more=2 * self.n_arms)
-
-    @property
-    def extra(self) -> float:
-        """What stands before ln ln t in the confidence."""
-        return self._extra
+        self.extra = parse_between("extra", extra, 0.0, MOST_EXTRA)
+        self.start(K=self.n_arms, extra=self.extra)

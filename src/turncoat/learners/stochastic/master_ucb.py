@@ -44,19 +44,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
 from turncoat._compile.jit import jit, jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base import Facts, Option, Shown, State, array, first_number, register_learner, variant
 from turncoat.learners.base.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
-from turncoat.learners.base.learner import Facts
-from turncoat.learners.base.saved_state import are_counts
+from turncoat.learners.base.saved_state import Checks, are_counts
 from turncoat.random import uniform_at
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import parse_between, parse_positive
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.numbers import parse_between, parse_positive
 
 MOST_SCALE = 1000.0
 
@@ -67,58 +64,26 @@ def confidence_factor(T: int) -> float:
     return 6.0 * (math.log2(T) + 1.0) * math.log(float(T) * T)
 
 
-class MasterUCBState(NamedTuple):
+class MasterUCBState(State):
     """A copy of UCB1 for each order, and what the tests need of the block."""
 
-    rng: Words
-    clock: Ints
     K: int
     n_orders: int
     factor: float  # rhat over rho
     exploration: float
     replays: float
-    block: Vector  # (1,) n, the order of the block
-    elapsed: Vector  # (1,) how many of its rounds were told
-    acting: Vector  # (1,) the shortest live order
-    excess: Vector  # (1,) sum of g - R
-    n_restarts: Vector  # (1,)
-    lowest: Vector  # (1,) U
-    key: Vector  # (1,) 53 random bits: which copies start is a hash of them, the round and the order
-    live: Vector  # (n_orders,) 0 or 1
-    told: Vector  # (n_orders,) rounds the copy has played
-    rewards: Vector  # (n_orders,) all rewards since it started, whoever played
-    counts: Matrix  # (n_orders, K)
-    sums: Matrix  # (n_orders, K)
-
-
-@jit_rule
-def view(buffer: Vector) -> MasterUCBState:
-    """Name the parts of the buffer."""
-    K, L = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    marks = buffer[HEAD + 5 :]
-    orders = marks[7:]
-    arms = orders[3 * L :]
-    return MasterUCBState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        L,
-        buffer[HEAD + 2],
-        buffer[HEAD + 3],
-        buffer[HEAD + 4],
-        marks[:1],
-        marks[1:2],
-        marks[2:3],
-        marks[3:4],
-        marks[4:5],
-        marks[5:6],
-        marks[6:7],
-        orders[:L],
-        orders[L : 2 * L],
-        orders[2 * L : 3 * L],
-        arms[: K * L].reshape((L, K)),
-        arms[K * L :].reshape((L, K)),
-    )
+    block: Vector = array(1)  # n, the order of the block
+    elapsed: Vector = array(1)  # how many of its rounds were told
+    acting: Vector = array(1)  # the shortest live order
+    excess: Vector = array(1)  # sum of g - R
+    n_restarts: Vector = array(1)
+    lowest: Vector = array(1)  # U
+    key: Vector = array(1)  # 53 random bits: which copies start is a hash of them, the round and the order
+    live: Vector = array("n_orders")  # 0 or 1
+    told: Vector = array("n_orders")  # rounds the copy has played
+    rewards: Vector = array("n_orders")  # all rewards since it started, whichever copy played
+    counts: Matrix = array("n_orders", "K")
+    sums: Matrix = array("n_orders", "K")
 
 
 @jit
@@ -204,7 +169,7 @@ def tell(state: MasterUCBState, choice: tuple[int, float], loss: float) -> None:
     start_copies(state)
 
 
-register_learner(MasterUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(MasterUCBState, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class MasterUCB(IndexLearner):
@@ -212,7 +177,7 @@ class MasterUCB(IndexLearner):
 
     `arms`: a count, or distinct labels. `horizon`: the number of rounds T. `seed`: one seed, one run. `loss_range`: the
     lowest and highest loss that can be told. `scale`: of the tests' thresholds; 1 is the theorem's, with which no test
-    can fire before about 1e8 rounds an arm. `exploration`: of the copies, 2 in UCB1. `replays`: scales the chance that
+    can fire before about 1e8 rounds per arm. `exploration`: of the copies, 2 in UCB1. `replays`: scales the chance that
     a short copy starts, 1 is the paper's, 0 for none. In games of up to a million rounds, scale=0.0005, replays=0.03
     and exploration=0.5 did far better. The rule and its guarantee: help("turncoat.learners.stochastic.master_ucb").
     """
@@ -225,12 +190,16 @@ class MasterUCB(IndexLearner):
         "K + log T",
         setting="stochastic",
         when="changes of unknown number and size; with practical constants (see its page)",
-        when_not="in practice: glr-kl-ucb; the theorem's constants are inert below 1e8 rounds an arm",
+        when_not="in practice: glr-kl-ucb; the theorem's constants are inert below 1e8 rounds per arm",
     )
-    options = ("scale", "exploration", "replays")
+    variants = (variant("master-ucb, practical", scale=0.0005, replays=0.03, exploration=0.5),)
     state_type = MasterUCBState
     rule = rule
     signed = ("excess",)
+    scale = Option[float]("What the thresholds of its tests are of the theorem's.")
+    exploration = Option[float]("What stands before ln n in the index.")
+    replays = Option[float]("What the chances of short copies are of the paper's.")
+    n_restarts = Shown(first_number, "The number of restarts so far.")
 
     def __init__(
         self,
@@ -245,51 +214,28 @@ class MasterUCB(IndexLearner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._scale = parse_positive("scale", scale, MOST_SCALE)
-        self._exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
-        self._replays = parse_between("replays", replays, 0.0, 1.0)
+        self.scale = parse_positive("scale", scale, MOST_SCALE)
+        self.exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
+        self.replays = parse_between("replays", replays, 0.0, 1.0)
         L = T.bit_length()  # the last block starts in round 2^(L - 1) of T, if nothing fires
-        constants = [K, L, self._scale * confidence_factor(T), self._exploration, self._replays]
-        self.start(constants, n_more=7 + 3 * L + 2 * K * L)
-        state = self.view()
+        factor = self.scale * confidence_factor(T)
+        state = self.start(K=K, n_orders=L, factor=factor, exploration=self.exploration, replays=self.replays)
         state.lowest[0] = state.live[0] = 1.0
         state.key[0] = float(self._words[0] >> np.uint64(11))
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         n, m = state.block[0], state.acting[0]
         marks = state.block, state.elapsed, state.acting, state.n_restarts, state.key
-        if not are_counts(*marks, state.told, state.counts):
-            return "what was counted is not whole"
-        if np.any((state.live != 0.0) & (state.live != 1.0)) or np.any(state.lowest > 1.0):
-            return "live or lowest hold what they cannot"
-        if n >= state.n_orders or state.elapsed[0] >= 2.0**n or np.flatnonzero(state.live).max(initial=-1) != n:
-            return "block, elapsed and live are of no block"
-        if m != np.flatnonzero(state.live)[0]:
-            return "acting is not the shortest live copy"
-        copies = state.live == 1.0
-        if np.any(state.counts.sum(axis=1)[copies] != state.told[copies]) or np.any(state.told > state.clock[0]):
-            return "more was counted than was told"
-        if np.any(state.sums > state.counts) or max(state.rewards.max(), state.n_restarts[0]) > state.clock[0]:
-            return "there are more rewards, or restarts, than rounds"
-        return super()._damage()
-
-    @property
-    def scale(self) -> float:
-        """What the thresholds of its tests are of the theorem's."""
-        return self._scale
-
-    @property
-    def exploration(self) -> float:
-        """What stands before ln n in the index."""
-        return self._exploration
-
-    @property
-    def replays(self) -> float:
-        """What the chances of short copies are of the paper's."""
-        return self._replays
-
-    @property
-    def n_restarts(self) -> int:
-        """How many changes it has noticed."""
-        return int(self.view().n_restarts[0])
+        yield not are_counts(*marks, state.told, state.counts), "counts are not whole numbers"
+        copies, live = state.live == 1.0, np.flatnonzero(state.live)
+        lasting = np.all(copies | (state.live == 0.0)) and np.all(state.lowest <= 1.0)
+        yield not lasting, "live or lowest hold what they cannot"
+        fits = n < state.n_orders and state.elapsed[0] < 2.0**n and live.max(initial=-1) == n
+        yield not fits, "block, elapsed and live are of no block"
+        yield m != live[0], "acting is not the shortest live copy"
+        counted = np.any(state.counts.sum(axis=1)[copies] != state.told[copies]) or np.any(state.told > state.clock[0])
+        yield counted, "more was counted than was told"
+        rounds = np.any(state.sums > state.counts) or max(state.rewards.max(), state.n_restarts[0]) > state.clock[0]
+        yield rounds, "there are more rewards, or restarts, than rounds"
+        yield from super()._checks()

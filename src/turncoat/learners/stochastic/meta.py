@@ -26,10 +26,10 @@ What makes it cheap, all exact:
 * *Stack.* A base below a replay that outlives it never plays again. Those that may are nested, so each is shorter than
   the one below it; lengths are powers of 2, so there is at most one of each: log2 T slots, the shortest live one plays.
 * *Draws.* Only the longest replay of a round matters, and P(it has order i or more) = 1 - prod over k ≥ i of (1 - p_k):
-  one uniform number a round, inverted; where it is above the sum of all p_k there is none, whatever the product.
+  one uniform number per round, inverted; where it is above the sum of all p_k there is none, whatever the product.
 What is approximate: (2) is tried with s2 = now, and with one s1 for each power of 2: the last but one multiple of 2^j,
 which gives 2^j to 2^(j+1) - 1 rounds; the longest is the whole episode. Every interval that ends now contains one that
-is tried and has more than a quarter of its rounds. So it needs no history: two sums an arm and level.
+is tried and has more than a quarter of its rounds. So it needs no history: two sums per arm and level.
 
 Guarantee (theorem 1 there): expected regret of order sqrt(K T (1 + S')) with S' the *significant* shifts, up to powers
 of ln T; S' is at most the number of switches of the best arm, and the bound is also at most (K V)^(1/3) T^(2/3) for a
@@ -48,19 +48,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.base.saved_state import are_counts
+from turncoat.learners.base import Facts, Learner, Option, Shown, State, array, first_number, jit_rule, register_learner
+from turncoat.learners.base.saved_state import Checks, are_counts
 from turncoat.learners.parts.importance_weights import importance_weighted
 from turncoat.random import uniform, uniform_at
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import parse_between, parse_positive
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.numbers import parse_between, parse_positive
 
 MOST_EVICTION = 1e6
 
@@ -73,49 +69,22 @@ def proven_eviction(T: int, K: int) -> float:
     return (math.e - 1.0) * (math.sqrt(10.0 / math.log(max(T, 2))) + 5.0 * (1.0 + 1.0 / K))
 
 
-class MetaState(NamedTuple):
+class MetaState(State):
     """Sums of (3) for each level and arm, since when an arm is out, and when the replays start and end."""
 
-    rng: Words
-    clock: Ints
     K: int
     n_levels: int
     n_lengths: int  # replays of 2, 4, …, 2^n_lengths rounds
     factor: float  # eviction · ln T
     replays: float
-    elapsed: Vector  # (1,)
-    n_restarts: Vector  # (1,)
-    key: Vector  # (1,) 53 random bits: which replays start is a hash of them and the round
-    out: Vector  # (K,)
-    starts: Vector  # (n_lengths,) of the replay of this length
-    ends: Vector  # (n_lengths,) it plays while elapsed < ends
-    sums: Matrix  # (n_levels, K) since the last but one multiple of 2^j
-    newer: Matrix  # (n_levels, K) since the last
-
-
-@jit_rule
-def view(buffer: Vector) -> MetaState:
-    """Name the parts of the buffer."""
-    K, L, M = int(buffer[HEAD]), int(buffer[HEAD + 1]), int(buffer[HEAD + 2])
-    rest = buffer[HEAD + 8 + K :]
-    levels = rest[2 * M :]
-    return MetaState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        L,
-        M,
-        buffer[HEAD + 3],
-        buffer[HEAD + 4],
-        buffer[HEAD + 5 : HEAD + 6],
-        buffer[HEAD + 6 : HEAD + 7],
-        buffer[HEAD + 7 : HEAD + 8],
-        buffer[HEAD + 8 : HEAD + 8 + K],
-        rest[:M],
-        rest[M : 2 * M],
-        levels[: K * L].reshape((L, K)),
-        levels[K * L :].reshape((L, K)),
-    )
+    elapsed: Vector = array(1)
+    n_restarts: Vector = array(1)
+    key: Vector = array(1)  # 53 random bits: which replays start is a hash of them and the round
+    out: Vector = array("K")
+    starts: Vector = array("n_lengths")  # of the replay of this length
+    ends: Vector = array("n_lengths")  # it plays while elapsed < ends
+    sums: Matrix = array("n_levels", "K")  # since the last but one multiple of 2^j
+    newer: Matrix = array("n_levels", "K")  # since the last
 
 
 @jit_rule
@@ -229,7 +198,7 @@ def tell(state: MetaState, choice: tuple[int, float], loss: float) -> None:
         state.newer[:, :] = 0.0
 
 
-register_learner(MetaState, view=view, ask=ask, tell=tell, probabilities=probabilities)
+register_learner(MetaState, ask=ask, tell=tell, probabilities=probabilities)
 
 
 class Meta(Learner):
@@ -248,11 +217,13 @@ class Meta(Learner):
         "√(SKT)",
         "K log T",
         setting="stochastic",
-        when="to compare with what theory has best for changes nobody counted",
+        when="to compare with the best theory for an unknown number of changes",
         when_not="to win: it plays all arms it has not excluded alike; glr-kl-ucb did far better",
     )
-    options = ("eviction", "replays")
     state_type = MetaState
+    eviction = Option[float]("What stands before ln T in the threshold by which arms are dropped.")
+    replays = Option[float]("What the chances of replays are of the paper's.")
+    n_restarts = Shown(first_number, "How many significant shifts it has noticed.")
 
     def __init__(
         self,
@@ -266,37 +237,21 @@ class Meta(Learner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._eviction = parse_positive("eviction", eviction, MOST_EVICTION)
-        self._replays = parse_between("replays", replays, 0.0, 1.0)
+        self.eviction = parse_positive("eviction", eviction, MOST_EVICTION)
+        self.replays = parse_between("replays", replays, 0.0, 1.0)
         L, M = T.bit_length(), max((T - 1).bit_length(), 1)
-        self.start([K, L, M, self._eviction * math.log(max(T, 2)), self._replays], n_more=3 + K + 2 * M + 2 * K * L)
-        self.view().key[0] = float(self._words[0] >> np.uint64(11))
+        factor = self.eviction * math.log(max(T, 2))
+        state = self.start(K=K, n_levels=L, n_lengths=M, factor=factor, replays=self.replays)
+        state.key[0] = float(self._words[0] >> np.uint64(11))
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         elapsed = state.elapsed[0]
-        if not are_counts(state.elapsed, state.n_restarts, state.key, state.out, state.starts, state.ends):
-            return "what was counted is not whole"
-        if elapsed > state.clock[0] or state.n_restarts[0] > state.clock[0]:
-            return "more was counted than was told"
-        if np.any(state.out > elapsed) or np.all(state.out > 0.0):
-            return "out holds rounds to come, or all arms"
-        lengths = 2.0 ** np.arange(1, state.n_lengths + 1) + 1.0
-        if np.any(state.starts > elapsed) or np.any((state.ends > 0.0) & (state.ends != state.starts + lengths)):
-            return "starts and ends are of no replays"
-        return super()._damage()
-
-    @property
-    def eviction(self) -> float:
-        """What stands before ln T in the threshold by which arms are dropped."""
-        return self._eviction
-
-    @property
-    def replays(self) -> float:
-        """What the chances of replays are of the paper's."""
-        return self._replays
-
-    @property
-    def n_restarts(self) -> int:
-        """How many significant shifts it has noticed."""
-        return int(self.view().n_restarts[0])
+        counted = state.elapsed, state.n_restarts, state.key, state.out, state.starts, state.ends
+        yield not are_counts(*counted), "counts are not whole numbers"
+        yield max(elapsed, state.n_restarts[0]) > state.clock[0], "more was counted than was told"
+        yield np.any(state.out > elapsed) or np.all(state.out > 0.0), "out holds rounds to come, or all arms"
+        lasting = state.ends == state.starts + 2.0 ** np.arange(1, state.n_lengths + 1) + 1.0
+        replays = np.all(state.starts <= elapsed) and np.all((state.ends == 0.0) | lasting)
+        yield not replays, "starts and ends are of no replays"
+        yield from super()._checks()

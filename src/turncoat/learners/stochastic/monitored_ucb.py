@@ -20,10 +20,10 @@ Guarantee (their corollary, from memory, for segments long enough, changes of at
 (sqrt(ln(2 K T²)) + sqrt(ln(2 T)))²): expected regret O(sqrt(S K T ln T)). None against an adversary, and none for
 smaller changes: (3) hardly ever fires if a mean moves by less than 2 b/w = sqrt(2 ln(2 K T²)/w), which is 0.51 at
 K = 10, T = 1e5, w = 200.
-Departures from the paper: forced rounds end their period (exploration.py); gamma is capped at 1 and scaled by
+Departures from the paper: forced rounds end their period (base/index.py); gamma is capped at 1 and scaled by
 `exploration`, b by `tolerance`; S = 0 is tuned as S = 1, for arms may change where the best one does not; ties are
 broken at random (index.py); t counts tells. w = 200 is a habit of later papers, not a theorem.
-Cost per round: O(K) to choose, O(1) amortised to test; memory w words an arm.
+Cost per round: O(K) to choose, O(1) amortised to test; memory w words per arm.
 Reference: Y. Cao, Z. Wen, B. Kveton, Y. Xie, "Nearly optimal adaptive procedure with change detection for
 piecewise-stationary bandit", AISTATS 2019; (4) as in the programs of Besson et al. (JMLR 2022), index="kl" too.
 """
@@ -33,20 +33,16 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
 from turncoat.errors import OptionError, TuningWarning
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.exploration import forcing, turn
-from turncoat.learners.base.index import INDICES, Index, IndexLearner, kl_index, largest, ucb_index
-from turncoat.learners.base.learner import Facts
-from turncoat.learners.base.saved_state import are_counts
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
-from turncoat.validation.games import is_whole, parse_between, parse_positive, parse_switches, parse_word
+from turncoat.learners.base import Facts, Option, Shown, State, array, first_number, jit_rule, register_learner
+from turncoat.learners.base.index import INDICES, Index, IndexLearner, forcing, kl_index, largest, turn, ucb_index
+from turncoat.learners.base.saved_state import Checks, are_counts
+from turncoat.types import Label, Matrix, Seed, Vector
+from turncoat.validation.games import parse_switches
+from turncoat.validation.numbers import is_whole, parse_between, parse_positive
 
 LONGEST_WINDOW = 2**20
 MOST_SCALE = 1000.0
@@ -62,46 +58,21 @@ def forced_exploration(T: int, K: int, S: int, w: int, b: float) -> float:
     return math.sqrt(max(S, 1) * K * (2.0 * b + 3.0 * math.sqrt(w)) / (2.0 * T))
 
 
-class MonitoredUCBState(NamedTuple):
+class MonitoredUCBState(State):
     """What is known since the last restart; the latest rewards of an arm go round in its row of `rewards`."""
 
-    rng: Words
-    clock: Ints
     K: int
     w: int
     kl: bool
     gamma: float
     b: float
-    n_restarts: Vector  # (1,)
-    start: Vector  # (1,) what the clock showed at the last restart
-    counts: Vector  # (K,)
-    sums: Vector  # (K,)
-    newer: Vector  # (K,) the latest w/2 rewards
-    older: Vector  # (K,) the w/2 before them
-    rewards: Matrix  # (K, w)
-
-
-@jit_rule
-def view(buffer: Vector) -> MonitoredUCBState:
-    """Name the parts of the buffer."""
-    K, w = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    arms = buffer[HEAD + 7 :]
-    return MonitoredUCBState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        w,
-        buffer[HEAD + 2] == 1.0,
-        buffer[HEAD + 3],
-        buffer[HEAD + 4],
-        buffer[HEAD + 5 : HEAD + 6],
-        buffer[HEAD + 6 : HEAD + 7],
-        arms[:K],
-        arms[K : 2 * K],
-        arms[2 * K : 3 * K],
-        arms[3 * K : 4 * K],
-        arms[4 * K :].reshape((K, w)),
-    )
+    n_restarts: Vector = array(1)
+    start: Vector = array(1)  # what the clock showed at the last restart
+    counts: Vector = array("K")
+    sums: Vector = array("K")
+    newer: Vector = array("K")  # the latest w/2 rewards
+    older: Vector = array("K")  # the w/2 before them
+    rewards: Matrix = array("K", "w")
 
 
 @jit_rule
@@ -160,7 +131,7 @@ def tell(state: MonitoredUCBState, choice: tuple[int, float], loss: float) -> No
         state.sums[:] = 0.0
 
 
-register_learner(MonitoredUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(MonitoredUCBState, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class MonitoredUCB(IndexLearner):
@@ -183,10 +154,15 @@ class MonitoredUCB(IndexLearner):
         when="to compare; changes are large and abrupt and their number is known",
         when_not="in practice: glr-kl-ucb, told nothing, was better in all four games measured",
     )
-    options = ("n_switches", "window", "tolerance", "exploration", "index")
     state_type = MonitoredUCBState
     rule = rule
     signed = ("newer", "older")  # by rounding
+    n_switches = Option[int | None]("S, the number of breakpoints it was told; None if it was not.")
+    window = Option[int]("w, how many rewards of an arm it watches.")
+    tolerance = Option[float]("What its threshold is of the paper's.")
+    exploration = Option[float]("What its forced exploration is of the paper's.")
+    index = Option[Index]('Which index it plays: "ucb" or "kl".', INDICES)
+    n_restarts = Shown(first_number, "The number of restarts so far.")
 
     def __init__(  # noqa: PLR0913  the paper's w, b and gamma, and which index; all but arms optional
         self,
@@ -203,60 +179,28 @@ class MonitoredUCB(IndexLearner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=type(self).__name__)
         K, T = self.n_arms, int(self.horizon or 1)
-        self._n_switches = parse_switches(n_switches, T)
-        self._window = w = _parse_window(window)
-        self._tolerance = parse_positive("tolerance", tolerance, MOST_SCALE)
-        self._exploration = parse_between("exploration", exploration, 0.0, MOST_SCALE)
-        parse_word("index", index, INDICES)
-        self._index = index
-        b = self._tolerance * alarm_threshold(T, K, w)
+        self.n_switches = parse_switches(n_switches, T)
+        self.window = w = _parse_window(window)
+        self.tolerance = parse_positive("tolerance", tolerance, MOST_SCALE)
+        self.exploration = parse_between("exploration", exploration, 0.0, MOST_SCALE)
+        self.index = index
+        b = self.tolerance * alarm_threshold(T, K, w)
         if b >= w / 2:
             most = f"half a window of {w} rewards sums to {w // 2} at most, the threshold is {b:.3g}"
             warnings.warn(f"no alarm can be raised: {most}", TuningWarning, stacklevel=2)
-        S = 1 if self._n_switches is None else self._n_switches
-        gamma = self._exploration * forced_exploration(T, K, S, w, alarm_threshold(T, K, w))
-        self.start([K, w, index == "kl", gamma, b], n_more=2 + 4 * K + K * w)
+        S = 1 if self.n_switches is None else self.n_switches
+        gamma = self.exploration * forced_exploration(T, K, S, w, alarm_threshold(T, K, w))
+        self.start(K=K, w=w, kl=index == "kl", gamma=gamma, b=b)
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         n, clock, start = state.counts, state.clock[0], state.start[0]
-        if not are_counts(n, state.start, state.n_restarts):
-            return "what was counted is not whole"
-        if np.any(state.sums > n) or n.sum() + start > clock or state.n_restarts[0] > clock:
-            return "more was counted than was told"
-        if np.any(state.rewards > 1.0) or np.any(np.maximum(state.newer, state.older) > state.w):
-            return "rewards holds more than 1 a reward"
-        return super()._damage()
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of breakpoints it was told; None if it was not."""
-        return self._n_switches
-
-    @property
-    def window(self) -> int:
-        """w, how many rewards of an arm it watches."""
-        return self._window
-
-    @property
-    def tolerance(self) -> float:
-        """What its threshold is of the paper's."""
-        return self._tolerance
-
-    @property
-    def exploration(self) -> float:
-        """What its forced exploration is of the paper's."""
-        return self._exploration
-
-    @property
-    def index(self) -> Index:
-        """Which index it plays: "ucb" or "kl"."""
-        return self._index
-
-    @property
-    def n_restarts(self) -> int:
-        """How many changes it has noticed."""
-        return int(self.view().n_restarts[0])
+        yield not are_counts(n, state.start, state.n_restarts), "counts are not whole numbers"
+        counted = np.any(state.sums > n) or n.sum() + start > clock or state.n_restarts[0] > clock
+        yield counted, "more was counted than was told"
+        halves = np.maximum(state.newer, state.older)
+        yield np.any(state.rewards > 1.0) or np.any(halves > state.w), "rewards holds more than 1 per reward"
+        yield from super()._checks()
 
 
 def _parse_window(window: int) -> int:

@@ -22,7 +22,7 @@ So regret is of order K sqrt(S T). None for (2) or a smaller xi, which play bett
 stochastic.
 Departures from the paper: its Upsilon counts changes of any mean, `n_switches` those of the best arm, which is what
 users know. With S = 0 nothing is ever forgotten (the formula's tau is infinite), and xi = 2 makes (1) UCB1. A window
-from the formula holds at least two rounds an arm: a shorter one could do nothing but explore. (2) is not in the paper
+from the formula holds at least two rounds per arm: a shorter one could do nothing but explore. (2) is not in the paper
 (used by Besson et al., JMLR 2022). Ties are broken at random (index.py). The window is of tells: a late loss enters
 it when it is told. Sums are kept with the remainders of their rounding, so a million rounds that enter and leave again
 leave nothing behind.
@@ -34,19 +34,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
 from turncoat.errors import OptionError
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
+from turncoat.learners.base import Checks, Facts, Option, State, array, jit_rule, register_learner, variant
 from turncoat.learners.base.index import INDICES, Index, IndexLearner, kl_index, largest, parse_exploration, ucb_index
-from turncoat.learners.base.learner import Facts
 from turncoat.mirror.softmax import add
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import MOST_ROUNDS, is_whole, parse_switches, parse_word
+from turncoat.types import Ints, Label, Seed, Vector
+from turncoat.validation.games import parse_switches
+from turncoat.validation.numbers import MOST_ROUNDS, is_whole
 
 MOST_WINDOW = 2**30
 
@@ -66,38 +63,17 @@ def parse_window(window: int) -> int:
     return int(window)
 
 
-class SlidingWindowUCBState(NamedTuple):
+class SlidingWindowUCBState(State):
     """The rounds in the window, a ring of rewards and one of arms, and what they come to. tau = 0: no end, no rings."""
 
-    rng: Words
-    clock: Ints
     K: int
     tau: int
     xi: float
     kl: bool
-    counts: Vector
-    sums: Vector
-    rewards: Vector
-    played: Ints
-
-
-@jit_rule
-def view(buffer: Vector) -> SlidingWindowUCBState:
-    """Name the parts of the buffer."""
-    K, tau = int(buffer[HEAD]), int(buffer[HEAD + 1])
-    arrays = buffer[HEAD + 4 :]
-    return SlidingWindowUCBState(
-        rng_of(buffer),
-        clock_of(buffer),
-        K,
-        tau,
-        buffer[HEAD + 2],
-        buffer[HEAD + 3] == 1.0,
-        arrays[:K],
-        arrays[K : 3 * K],
-        arrays[3 * K : 3 * K + tau],
-        arrays[3 * K + tau :].view(np.int64),
-    )
+    counts: Vector = array("K")
+    sums: Vector = array("2 * K")
+    rewards: Vector = array("tau")
+    played: Ints = array("tau")
 
 
 @jit_rule
@@ -141,7 +117,7 @@ def tell(state: SlidingWindowUCBState, choice: tuple[int, float], loss: float) -
 
 
 rule = largest(confidence, index)
-register_learner(SlidingWindowUCBState, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(SlidingWindowUCBState, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
 
 
 class SlidingWindowUCB(IndexLearner):
@@ -164,10 +140,13 @@ class SlidingWindowUCB(IndexLearner):
         when="you know how many last rounds still count; best as exploration=0.1",
         when_not="all arms move together: discounted-ucb; losses may be anything: clipped-omd",
     )
-    options = ("n_switches", "window", "index", "exploration")
+    variants = (variant("sliding-window-ucb, kl", index="kl"),)
     state_type = SlidingWindowUCBState
     signed = ("sums",)
     rule = rule
+    n_switches = Option[int | None]("S, the number of switches it was told; None if it was not.")
+    index = Option[Index]('Which index it compares: "ucb" or "kl".', INDICES)
+    exploration = Option[float]("xi, what stands before the logarithm.")
 
     def __init__(
         self,
@@ -184,40 +163,22 @@ class SlidingWindowUCB(IndexLearner):
         needed_by = "SlidingWindowUCB without window=" if window is None else None
         super().__init__(arms, horizon, seed, loss_range, needed_by=needed_by)
         K, T = self.n_arms, self.horizon
-        parse_word("index", index, INDICES)
-        self._index = index
-        self._exploration = parse_exploration(exploration, index)
-        self._n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
-        tau = window_for(T or 1, K, self._n_switches) if window is None else parse_window(window)
-        self.start([K, tau, self._exploration, index == "kl"], n_more=3 * K + 2 * tau)
+        self.index = index
+        self.exploration = parse_exploration(exploration, index)
+        self.n_switches = parse_switches(n_switches, T or MOST_ROUNDS)
+        tau = window_for(T or 1, K, self.n_switches) if window is None else parse_window(window)
+        self.start(K=K, tau=tau, xi=self.exploration, kl=index == "kl")
 
-    def _damage(self) -> str:
+    def _checks(self) -> Checks:
         state = self.view()
         n = self.n_told if state.tau == 0 else min(self.n_told, state.tau)
-        if np.any(state.played >= state.K):
-            return "played holds an arm that there is not"
-        if state.counts.sum() != n or (
-            state.tau and np.any(np.bincount(state.played[:n], minlength=state.K) != state.counts)
-        ):
-            return "counts are not those of the rounds in the window"
-        return super()._damage()
-
-    @property
-    def n_switches(self) -> int | None:
-        """S, the number of switches it was told; None if it was not."""
-        return self._n_switches
+        yield np.any(state.played >= state.K), "played holds an arm that there is not"
+        counts = np.bincount(state.played[:n], minlength=state.K) if state.tau else state.counts
+        wrong = state.counts.sum() != n or np.any(counts != state.counts)
+        yield wrong, "counts are not those of the rounds in the window"
+        yield from super()._checks()
 
     @property
     def window(self) -> int | None:
         """tau, how many rounds it remembers; None for all."""
         return int(self.view().tau) or None
-
-    @property
-    def index(self) -> Index:
-        """Which index it compares: "ucb" or "kl"."""
-        return self._index
-
-    @property
-    def exploration(self) -> float:
-        """xi, what stands before the logarithm."""
-        return self._exploration

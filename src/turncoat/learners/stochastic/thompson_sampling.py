@@ -19,11 +19,11 @@ sqrt(K T ln T) whatever the gaps are (Agrawal & Goyal 2013; the second as its ab
 None for losses that are not stochastic, and none against switches.
 Departures from the paper: a reward between 0 and 1 is counted in parts, as in (2), where Agrawal & Goyal toss a coin
 that shows 1 with probability r. For 0/1 losses both are the same. Else parts are counted because a tell then needs no
-random numbers, so that what is learned does not depend on how often was asked, and because they add no noise; but the
+random numbers, so that what is learned does not depend on the number of asks, and because they add no noise; but the
 theorem is for the coin.
 What is served has no closed form, so decisions have no propensity. **Late tells**: the rule acts on what it was told;
 asks between tells draw anew each, so a batch of them is spread over the arms by itself.
-Cost per round: O(K), one Beta variate an arm (beta.py).
+Cost per round: O(K), one Beta variate per arm (beta.py).
 References: W. R. Thompson, "On the likelihood that one unknown probability exceeds another in view of the evidence of
 two samples", Biometrika 25 (1933); S. Agrawal, N. Goyal, "Analysis of Thompson sampling for the multi-armed bandit
 problem", COLT 2012, and "Further optimal regret bounds for Thompson sampling", AISTATS 2013.
@@ -31,49 +31,30 @@ problem", COLT 2012, and "Further optimal regret bounds for Thompson sampling", 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.learner import Facts, Learner
-from turncoat.learners.parts.beta import log_odds
-from turncoat.types import Ints, Label, Matrix, Seed, Vector, Words
+from turncoat.learners.base import Facts, Learner, Option, State, array, jit_rule, register_learner
+from turncoat.learners.parts.beta import ask_largest
+from turncoat.types import Label, Matrix, Seed, Vector
 from turncoat.validation.games import parse_prior
 
 
-class ThompsonSamplingState(NamedTuple):
+class ThompsonSamplingState(State):
     """The prior, and what was added to it."""
 
-    rng: Words
-    clock: Ints
     K: int
     prior: float
-    successes: Vector
-    failures: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> ThompsonSamplingState:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 2 :]
-    return ThompsonSamplingState(rng_of(buffer), clock_of(buffer), K, buffer[HEAD + 1], arrays[:K], arrays[K:])
+    successes: Vector = array("K")
+    failures: Vector = array("K")
 
 
 @jit_rule
 def ask(state: ThompsonSamplingState) -> tuple[int, None]:
     """The arm whose draw is the largest."""
-    best, arm = -math.inf, 0
-    for a in range(state.K):
-        theta = log_odds(state.rng, state.prior + state.successes[a], state.prior + state.failures[a])  # (1)
-        if theta > best:
-            best, arm = theta, a
-    return arm, None
+    return ask_largest(state, 1.0)  # (1)
 
 
 @jit_rule
@@ -84,7 +65,7 @@ def tell(state: ThompsonSamplingState, choice: tuple[int, Any], loss: float) -> 
     state.failures[choice[0]] += loss
 
 
-register_learner(ThompsonSamplingState, view=view, ask=ask, tell=tell)
+register_learner(ThompsonSamplingState, ask=ask, tell=tell)
 
 
 class ThompsonSampling(Learner):
@@ -106,10 +87,10 @@ class ThompsonSampling(Learner):
         when="means never change; batches of asks spread over the arms",
         when_not="the best arm changes: discounted-thompson; propensities count: kl-ucb",
     )
-    options = ("prior",)
     state_type = ThompsonSamplingState
     uses_horizon = False
     uses_propensity = False
+    prior = Option[float]("How many good rounds, and as many bad ones, every arm starts with.")
 
     def __init__(
         self,
@@ -121,16 +102,11 @@ class ThompsonSampling(Learner):
         prior: float = 1.0,
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self._prior = parse_prior(prior)
-        self.start([self.n_arms, self._prior], n_more=2 * self.n_arms)
-
-    @property
-    def prior(self) -> float:
-        """How many good rounds, and as many bad ones, every arm starts with."""
-        return self._prior
+        self.prior = parse_prior(prior)
+        self.start(K=self.n_arms, prior=self.prior)
 
     @property
     def posteriors(self) -> Matrix:
         """(K, 2): the two numbers of every arm's Beta law, for good and for bad rounds."""
         state = self.view()
-        return self._prior + np.column_stack([state.successes, state.failures])
+        return self.prior + np.column_stack([state.successes, state.failures])

@@ -26,34 +26,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from turncoat._compile.dispatch import register_learner
-from turncoat._compile.jit import jit_rule
-from turncoat.learners.base.buffer import HEAD, clock_of, rng_of
-from turncoat.learners.base.index import MOST_EXPLORATION, IndexLearner, largest, ucb_index
-from turncoat.learners.base.learner import Facts
-from turncoat.types import Ints, Label, Seed, Vector, Words
-from turncoat.validation.games import parse_positive
+from turncoat.learners.base import Facts, Option, State, array, jit_rule, register_learner
+from turncoat.learners.base.index import MOST_EXPLORATION, IndexLearner, count, largest, ucb_index
+from turncoat.types import Label, Seed, Vector
+from turncoat.validation.numbers import parse_positive
 
 
-class UCB1State(NamedTuple):
+class UCB1State(State):
     """How often each arm was told, and its rewards."""
 
-    rng: Words
-    clock: Ints
     K: int
     exploration: float
-    counts: Vector
-    sums: Vector
-
-
-@jit_rule
-def view(buffer: Vector) -> UCB1State:
-    """Name the parts of the buffer."""
-    K = int(buffer[HEAD])
-    arrays = buffer[HEAD + 2 :]
-    return UCB1State(rng_of(buffer), clock_of(buffer), K, buffer[HEAD + 1], arrays[:K], arrays[K:])
+    counts: Vector = array("K")
+    sums: Vector = array("K")
 
 
 @jit_rule
@@ -68,17 +54,8 @@ def index(state: UCB1State, c: float, arm: int, least: float) -> float:
     return ucb_index(state.counts[arm], state.sums[arm], c)  # (1)
 
 
-@jit_rule
-def tell(state: UCB1State, choice: tuple[int, float], loss: float) -> None:
-    """Learn the loss of an earlier choice."""
-    arm, _ = choice
-    state.clock[0] += 1
-    state.counts[arm] += 1.0
-    state.sums[arm] += 1.0 - loss
-
-
 rule = largest(confidence, index)
-register_learner(UCB1State, view=view, ask=rule.ask, tell=tell, probabilities=rule.probabilities)
+register_learner(UCB1State, ask=rule.ask, tell=count, probabilities=rule.probabilities)
 
 
 class UCB1(IndexLearner):
@@ -99,10 +76,10 @@ class UCB1(IndexLearner):
         when="means never change and the simplest rule with a bound will do",
         when_not="regret counts: kl-ucb had a quarter of it; means change: glr-kl-ucb",
     )
-    options = ("exploration",)
     state_type = UCB1State
     rule = rule
     uses_horizon = False
+    exploration = Option[float]("What stands before ln t in the index.")
 
     def __init__(
         self,
@@ -114,10 +91,5 @@ class UCB1(IndexLearner):
         exploration: float = 2.0,
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
-        self._exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
-        self.start([self.n_arms, self._exploration], n_more=2 * self.n_arms)
-
-    @property
-    def exploration(self) -> float:
-        """What stands before ln t in the index."""
-        return self._exploration
+        self.exploration = parse_positive("exploration", exploration, MOST_EXPLORATION)
+        self.start(K=self.n_arms, exploration=self.exploration)

@@ -1,4 +1,4 @@
-"""Turncoat, the learner: a master over bases of different faiths, which all learn from every round."""
+"""Turncoat, the learner: a master over bases of four kinds, which all learn from every round."""
 
 from turncoat.learners.turncoat.learner import Turncoat
 

@@ -1,4 +1,4 @@
-"""Arms that come and go, and days when only some are there, as users ask for them."""
+"""Adding and retiring arms, and asking among some arms only: the methods of the learner."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from turncoat.decision import Decision
 from turncoat.errors import ArmsError
 from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.learners.turncoat.arms import gone, grown, retire
 from turncoat.learners.turncoat.loss_range import ScaledLearner
 from turncoat.learners.turncoat.restricted_arms import ask_among, probabilities_among, tell_among
-from turncoat.types import Decision, Ints, Label, Vector
-from turncoat.validation.games import is_whole
+from turncoat.types import Ints, Label, Vector
+from turncoat.validation.numbers import is_whole
 
 
 class ChangingLearner(ScaledLearner):
@@ -28,7 +29,7 @@ class ChangingLearner(ScaledLearner):
 
     @property
     def living(self) -> list[Label]:
-        """The labels of the arms that are there."""
+        """The labels of the arms that can be chosen."""
         return [label for index, label in enumerate(self._labels) if index not in self._gone]
 
     @property
@@ -42,7 +43,7 @@ class ChangingLearner(ScaledLearner):
     # -- come and go --------------------------------------------------------------------------------------------
 
     def add_arm(self, label: Label | None = None) -> int:
-        """One more arm, from now on; its index. It is tried soon. Decisions that wait to be told stay valid.
+        """Add an arm and return its index. It is tried soon. Outstanding decisions stay valid.
 
         `label`: one that no arm has or had, str or int; not needed where arms have numbers only.
         """
@@ -59,7 +60,7 @@ class ChangingLearner(ScaledLearner):
         return index
 
     def retire_arm(self, arm: Label) -> None:
-        """Choose an arm no more, given by its label. It keeps its index, and has probability 0.
+        """Retire an arm, given by its label: it keeps its index and has probability 0.
 
         If it is told later, the round counts, also in the mean of all losses, and nothing else is learned from it.
         """

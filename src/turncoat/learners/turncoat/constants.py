@@ -1,14 +1,14 @@
-"""The band that Turncoat is: which bases, how much each is trusted at first, and the rates they all follow.
+"""The constants of Turncoat: its bases, the master's prior over them, and the rates as functions of the guess N.
 
-H bases, of four faiths, in this order:
+H bases, of four kinds, in this order:
 
-    clipped     mirror descent with a floor, one for every rate of a grid: the guarantee is about these
-    signed      mirror descent on losses above or below average, with fixed share: quick, no guarantee alone
-    detectors   kl-UCB that tests for changes and starts again: for means that stand still and then jump
-    followers   UCB on what was seen lately, within a window: for drift, and for fast changes
+    clipped     mirror descent with a floor, one base per rate of a grid: the guarantee is about these
+    signed      mirror descent on losses above or below average, with fixed share: fast, no guarantee alone
+    detectors   kl-UCB that tests for changes and restarts: for means that stay constant and then jump
+    followers   UCB on discounted samples: for drift, and for fast changes
 
-There is no horizon. All rates follow N, a guess of it that is 16 at first and doubles whenever more rounds were told;
-rates fall then, and weights and statistics are kept.
+There is no horizon. All rates are functions of N, a guess of it: 16 at first, doubled whenever more rounds were told
+(docs/guarantee.md, (2)). Rates fall then; weights and statistics are kept.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turncoat._compile.jit import jit_inside
+from turncoat._compile.jit import jit_step
 
 N_CLIPPED = 3
 N_SIGNED = 6
 N_MIRRORS = N_CLIPPED + N_SIGNED
 N_DETECTORS = 1
-WINDOWS = (64.0, 512.0, 4096.0, math.inf)  # how many rounds each follower looks back
+WINDOWS = (64.0, 512.0, 4096.0, math.inf)  # rounds that each follower looks back
 N_FOLLOWERS = len(WINDOWS)
 N_LEADERS = N_DETECTORS + N_FOLLOWERS  # bases that propose a single arm, their leader
 N_BASES = N_MIRRORS + N_LEADERS
@@ -32,7 +32,7 @@ PRIOR = (0.01,) * N_MIRRORS + (1.0,) * N_DETECTORS + (0.03, 0.03, 0.03, 0.08)  #
 
 ETA, MOST_ETA = 2.0, 0.04  # the master's rate is ETA/sqrt(N), and this at most
 FEW = 16  # up to so many arms, the baseline is for all of them; of more, for the leaders
-DETECTOR_FLOOR = 0.3  # a detector's floor is this over sqrt(N), so that it is heard when it has something to say
+DETECTOR_FLOOR = 0.3  # a detector's floor is this over sqrt(N): high, so that it regains trust soon after a change
 DETECTOR_INDEX = 0.2  # of ln t, where kl-UCB has 1: the other bases explore for it
 ALARM = 2.0  # a detector's threshold is ln(ALARM n N^(1/4))
 TEST_EVERY = 5  # pulls of an arm
@@ -40,7 +40,7 @@ LEAST_PULLS = 10.0
 RECALLED = 0.5  # what is kept of an arm after an alarm at another one, in samples
 DOUBTED = 0.25  # and how far its mean is moved to that of the other one
 FOLLOWER_INDEX = (0.1, 0.1, 0.1, 0.05)
-PSEUDO_SAMPLES = 2.0  # of the mean of all arms, which each arm of a follower has more
+PSEUDO_SAMPLES = 2.0  # of the mean of all arms, added to each arm of a follower
 
 NAMES = (
     tuple(f"clipped {i + 1}" for i in range(N_CLIPPED))
@@ -50,7 +50,7 @@ NAMES = (
 )
 
 
-@jit_inside
+@jit_step
 def set_rates(state: Any) -> None:
     """All rates and floors for the present guess N, and for the arms there are."""
     N, K = state.guess[0], float(state.n_living[0])
@@ -64,8 +64,3 @@ def set_rates(state: Any) -> None:
         state.floors[h] = min(1.0 / N, 0.5) / N_BASES
     for h in range(N_MIRRORS, N_MIRRORS + N_DETECTORS):
         state.floors[h] = DETECTOR_FLOOR / math.sqrt(N)
-
-
-def set_rates_plainly(state: Any) -> None:
-    """`set_rates` for callers in Python: compiled, it can be called by kernels alone."""
-    getattr(set_rates, "py_func", set_rates)(state)

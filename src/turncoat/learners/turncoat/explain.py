@@ -1,6 +1,6 @@
-"""Turncoat explains itself: whom it trusts and why, the arm it believes best, the switches it believes happened.
+"""Explanations of a Turncoat: the trust in each base and why, the arm believed best, the switches believed to happen.
 
-All of it is read off the state, and costs nothing until it is asked for. How beliefs are formed: history.py.
+All of it is read off the state when it is asked for. How beliefs are formed: observers/history.py.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from turncoat.types import Label, Matrix
 if TYPE_CHECKING:
     from turncoat.learners.turncoat.learner import Turncoat
 
-FAITHS = ("clipped",) * N_CLIPPED + ("signed",) * N_SIGNED + ("detector",) * N_DETECTORS + ("follower",) * N_FOLLOWERS
+KINDS = ("clipped",) * N_CLIPPED + ("signed",) * N_SIGNED + ("detector",) * N_DETECTORS + ("follower",) * N_FOLLOWERS
 
 
 class Base(NamedTuple):
-    """One of those who propose an arm, and how much they are trusted."""
+    """A base, and how much the master trusts it."""
 
     name: str
-    faith: str  # clipped, signed, detector or follower
-    trust: float  # the probability of being followed
+    kind: str  # clipped, signed, detector or follower
+    trust: float  # the probability with which the master draws it
     arm: Label  # it proposes most
     chance: float  # with which it does
-    why: str  # what it goes by
+    why: str  # what the proposal rests on
 
 
 class Switch(NamedTuple):
@@ -51,7 +51,7 @@ class Switch(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Some rounds of its life, first … last - 1."""
+    """The rounds first … last - 1 of its history."""
 
     first: int
     last: int
@@ -61,7 +61,7 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a Turncoat thinks. `print` it to read it; `to_dict` for other programs."""
+    """The explanation of a Turncoat. `print` it to read it; `to_dict` for other programs."""
 
     rounds: int  # told
     arms: tuple[Label, ...]
@@ -78,9 +78,9 @@ class Explanation:
     pages: tuple[Page, ...]  # all rounds told, in order
 
     @property
-    def faiths(self) -> dict[str, float]:
-        """How much each faith is trusted, all its bases together, the most trusted first."""
-        sums = {faith: math.fsum(b.trust for b in self.bases if b.faith == faith) for faith in dict.fromkeys(FAITHS)}
+    def kinds(self) -> dict[str, float]:
+        """How much each kind of base is trusted, all its bases together, the most trusted first."""
+        sums = {kind: math.fsum(b.trust for b in self.bases if b.kind == kind) for kind in dict.fromkeys(KINDS)}
         return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Explanation:
             "retired": list(self.retired),
             "n_switches": self.n_switches,
             "switches": [{"when": s.when, "from": s.left, "to": s.to, "sure": s.sure} for s in self.switches],
-            "faiths": self.faiths,
+            "kinds": self.kinds,
             "bases": [base._asdict() for base in self.bases],
             "restarts": [{"name": name, "times": times, "last": last} for name, times, last in self.restarts],
             "pages": [
@@ -106,7 +106,7 @@ class Explanation:
 
 
 def beliefs(state: TurncoatState) -> Matrix:
-    """A row a belief that is kept, the last one the present: since when, which arm, how sure."""
+    """One row per belief that is kept, the present one last: since when, which arm, how sure."""
     n, kept = (int(number) for number in state.n_beliefs)
     rows = np.array(state.beliefs)[np.arange(n - kept, n) % BELIEFS]
     sure = np.divide(rows[:, 2], rows[:, 3], out=np.zeros(kept), where=rows[:, 3] > 0.0)
@@ -155,8 +155,8 @@ def _bases(state: TurncoatState, arms: tuple[Label, ...], low: float, high: floa
     for i in range(N_FOLLOWERS):
         why.append(_followed(state, i, proposed[N_MIRRORS + N_DETECTORS + i][0], low, high))
     return tuple(
-        Base(name, faith, float(trust), arms[arm], chance, words)
-        for name, faith, trust, (arm, chance), words in zip(NAMES, FAITHS, state.p, proposed, why, strict=True)
+        Base(name, kind, float(trust), arms[arm], chance, words)
+        for name, kind, trust, (arm, chance), words in zip(NAMES, KINDS, state.p, proposed, why, strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""The words in which Turncoat explains itself: a page, and a few lines. Plain ASCII, but for the arms' own names."""
+"""Explanations as text: a page, and a few lines. Plain ASCII, except for the labels of arms."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def few_lines(told: Explanation, n_outstanding: int) -> str:
     waiting = f", {n_outstanding:,} outstanding" if n_outstanding else ""
     lines = [f"Turncoat over {_arms(told)}: {_rounds(told.rounds)} told{waiting}"]
     lines.append(f"  believes  {_belief(told)}")
-    lines.append("  trusts    " + ", ".join(f"{_several(faith)} {percent(p)}" for faith, p in told.faiths.items()))
+    lines.append("  trusts    " + ", ".join(f"{_several(kind)} {percent(p)}" for kind, p in told.kinds.items()))
     lines.append(f"  switches  {_last_switches(told)}")
     bars = shares_over_time(told, FEW_ARMS)
     return "\n".join(lines + [f"  {'shares' if i == 0 else '':<8}  {bar}" for i, bar in enumerate(bars)])
@@ -56,7 +56,7 @@ def page_of(told: Explanation) -> str:
         "",
         *_switch_table(told),
         "",
-        "Whom it trusts: those whose proposals have cost little, if only of late",
+        "Trust in each base: high where its proposals have cost little, at least recently",
         *_trust(told),
     ]
     for name, times, last in told.restarts:
@@ -97,13 +97,13 @@ def _switch_table(told: Explanation) -> list[str]:
 
 
 def _trust(told: Explanation) -> list[str]:
-    """A line for each base that proposes one arm; one for the mirrors of a faith together."""
+    """One line per base that proposes a single arm; one line for all clipped bases, and one for all signed."""
     rows = []
-    for faith, trust in told.faiths.items():
-        bases = sorted((base for base in told.bases if base.faith == faith), key=lambda base: -base.trust)
-        if faith in ("clipped", "signed") and len(bases) > 1:
+    for kind, trust in told.kinds.items():
+        bases = sorted((base for base in told.bases if base.kind == kind), key=lambda base: -base.trust)
+        if kind in ("clipped", "signed") and len(bases) > 1:
             top = bases[0]
-            rows.append((trust, f"{len(bases)} {faith}, {top.name} the most", _proposal(top), top.why))
+            rows.append((trust, f"{len(bases)} {kind}, {top.name} the most", _proposal(top), top.why))
         else:
             rows += [(base.trust, base.name, _proposal(base), base.why) for base in bases]
     rows.sort(key=lambda row: -row[0])
@@ -154,8 +154,8 @@ def _rounds(n: int) -> str:
     return "1 round" if n == 1 else f"{n:,} rounds"
 
 
-def _several(faith: str) -> str:
-    return {"detector": "detectors", "follower": "followers"}.get(faith, faith)
+def _several(kind: str) -> str:
+    return {"detector": "detectors", "follower": "followers"}.get(kind, kind)
 
 
 def _restarts(times: int, last: int | None) -> str:

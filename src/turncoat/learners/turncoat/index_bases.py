@@ -1,8 +1,8 @@
 """The bases of Turncoat that propose a single arm, the one of the largest index: detectors and followers.
 
-An index is an optimistic guess of an arm's mean reward, r = 1 - loss. It is computed anew for the arm just told and for
-one other, in turn: so a round costs O(log K), and an index is at most K rounds old. Trees of the largest index, stacked
-like those of the mirrors, find the leader.
+Equations (9) to (11) of docs/guarantee.md. An index is an upper confidence bound on an arm's mean reward, r = 1 - loss.
+It is recomputed for the arm just told and for one other in turn: so a round costs O(log K), and an index is at most K
+rounds old. Max trees, stacked like the sum trees of the mirror-descent bases, find the leader.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from turncoat._compile.jit import jit, jit_inside
+from turncoat._compile.jit import jit, jit_step
 from turncoat.learners.parts.glr import LOWER, UPPER, evidence, extend, kl
 from turncoat.learners.parts.kl import upper
 from turncoat.learners.turncoat.constants import (
@@ -33,7 +33,7 @@ from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.random import uniform_at
 from turncoat.types import Matrix, Vector
 
-UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more by lot
+UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more at random
 ABSENT = -1.0  # below any index
 _LOT = np.uint64(2718281828)
 
@@ -42,12 +42,12 @@ KEPT = tuple(1.0 - 1.0 / window for window in WINDOWS)  # of everything, each ro
 
 @jit
 def untried(now: int, arm: int) -> float:
-    """The index of an arm that waits to be tried: in an order by lot, which no ask can change."""
+    """The index of an untried arm: untried arms come in a random order, which does not depend on the number of asks."""
     return UNTRIED + uniform_at(_LOT, now, arm)
 
 
 @jit
-def crown(tree: Matrix, node: int) -> None:
+def raise_max(tree: Matrix, node: int) -> None:
     """The largest index below a node and below all above it."""
     while node >= 1:
         for i in range(N_LEADERS):
@@ -56,7 +56,7 @@ def crown(tree: Matrix, node: int) -> None:
 
 
 @jit
-def crown_all(tree: Matrix) -> None:
+def rebuild_max(tree: Matrix) -> None:
     """The largest index below every node, from the leaves."""
     for node in range(tree.shape[0] // 2 - 1, 0, -1):
         for i in range(N_LEADERS):
@@ -74,7 +74,7 @@ def find_leader(tree: Matrix, i: int) -> int:
     return int(node - P)
 
 
-@jit_inside
+@jit_step
 def learn(state: TurncoatState, arm: int, loss: float) -> None:
     """One more sample of an arm: every detector and follower adds it, and looks for its leader."""
     reward = 1.0 - loss
@@ -88,14 +88,14 @@ def learn(state: TurncoatState, arm: int, loss: float) -> None:
     lead(state)
 
 
-@jit_inside
+@jit_step
 def lead(state: TurncoatState) -> None:
     """Look up every base's leader."""
     for i in range(N_LEADERS):
-        state.leaders[i] = find_leader(state.crowns, i)
+        state.leaders[i] = find_leader(state.max_trees, i)
 
 
-@jit_inside
+@jit_step
 def refresh(state: TurncoatState, arm: int) -> None:
     """Compute the indices of an arm."""
     leaf = state.P + arm
@@ -103,19 +103,21 @@ def refresh(state: TurncoatState, arm: int) -> None:
         n = state.counts[i, arm] + state.recalled[i, arm]
         if n > 0.0:
             level = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - state.starts[i, arm], 2.0)) / n
-            state.crowns[leaf, i] = upper(min((state.sums[i, arm] + state.recalled_sums[i, arm]) / n, 1.0), level)
+            state.max_trees[leaf, i] = upper(
+                min((state.sums[i, arm] + state.recalled_sums[i, arm]) / n, 1.0), level
+            )  # (10)
     for i in range(N_FOLLOWERS):
         w, n_all, rewards = state.fading[i, 0], state.fading[i, 1], state.fading[i, 2]
         n = state.samples[i, arm] / w + PSEUDO_SAMPLES
         total = state.rewards[i, arm] / w + PSEUDO_SAMPLES * (rewards / n_all)
         bonus = math.sqrt(FOLLOWER_INDEX[i] * math.log(max(n_all / w, 1.0)) / n)
-        state.crowns[leaf, N_DETECTORS + i] = total / n + bonus
-    crown(state.crowns, leaf >> 1)
+        state.max_trees[leaf, N_DETECTORS + i] = total / n + bonus  # (11)
+    raise_max(state.max_trees, leaf >> 1)
 
 
-@jit_inside
+@jit_step
 def follow(state: TurncoatState, i: int, arm: int, reward: float) -> None:
-    """Fade, then add a sample. Numbers are stored too large by a growing factor, so that fading is one product."""
+    """Discount, then add a sample. Sums are stored too large by a factor w that grows: discounting is one product."""
     w = state.fading[i, 0] / KEPT[i]
     if w > LARGEST_TOTAL:
         for k in range(state.K):
@@ -131,9 +133,9 @@ def follow(state: TurncoatState, i: int, arm: int, reward: float) -> None:
     state.fading[i, 2] += w * reward
 
 
-@jit_inside
+@jit_step
 def detect(state: TurncoatState, i: int, arm: int, reward: float) -> None:
-    """Add a sample; now and then test whether the arm's mean has changed, and start again if it has."""
+    """Add a sample; every few pulls test whether the arm's mean has changed, and restart if it has."""
     state.counts[i, arm] += 1.0
     state.sums[i, arm] += reward
     n, total = state.counts[i, arm], state.sums[i, arm]
@@ -147,16 +149,17 @@ def detect(state: TurncoatState, i: int, arm: int, reward: float) -> None:
         state.sizes[i, arm, side] = size
         if testing:
             found = evidence(at, sums, size, found)
-    if found > threshold:
+    if found > threshold:  # (9)
         state.n_restarts[i] += 1.0
         start_again(state, i, arm)
 
 
-@jit_inside
+@jit_step
 def start_again(state: TurncoatState, i: int, arm: int) -> None:
-    """Detector i has seen the mean of an arm change: it forgets all, but for a vague idea of the other arms.
+    """Restart detector i after an alarm at this arm: it forgets all but RECALLED samples of every other arm.
 
-    What changed one arm may have changed all: their means are moved as far, and some way towards the new one.
+    What changed one arm may have changed all: the mean of these samples is moved as far as that of the arm, and then by
+    DOUBTED of the way to its new mean.
     """
     before, after = means_around(state.at[i, arm], state.split_sums[i, arm], state.sizes[i, arm])
     for j in range(int(state.n_living[0])):
@@ -168,12 +171,12 @@ def start_again(state: TurncoatState, i: int, arm: int) -> None:
         state.counts[i, k] = state.sums[i, k] = 0.0
         state.starts[i, k] = state.clock[0]
         state.sizes[i, k, 0] = state.sizes[i, k, 1] = 1.0
-        state.crowns[state.P + k, i] = untried(state.clock[0], k)
+        state.max_trees[state.P + k, i] = untried(state.clock[0], k)
         if state.recalled[i, k] > 0.0:
             level = DETECTOR_INDEX * math.log(2.0) / state.recalled[i, k]
-            state.crowns[state.P + k, i] = upper(state.recalled_sums[i, k] / state.recalled[i, k], level)
+            state.max_trees[state.P + k, i] = upper(state.recalled_sums[i, k] / state.recalled[i, k], level)
     for node in range(state.P - 1, 0, -1):
-        state.crowns[node, i] = max(state.crowns[2 * node, i], state.crowns[2 * node + 1, i])
+        state.max_trees[node, i] = max(state.max_trees[2 * node, i], state.max_trees[2 * node + 1, i])
 
 
 @jit

@@ -1,24 +1,26 @@
 """Turncoat, the learner: no horizon, no number of switches, nothing to tune.
 
-Setting: losses in [0, 1], anything; T and S unknown. Rule: H bases of different faiths (constants.py) all learn from
-every round, and a master trusts each as much as it has earned.
-    draw base h with probability p(h), and its arm: q(k) = sum_h p(h) P_h(k) is served                  (1)
-    d(h) = P_h(a) (loss - b(a))/q(a) + sum over k of P_h(k) b(k),  b(k) = min(b, q(k)/eta)              (2)
-    p <- an entropy step with eta d(h), exactly, onto p(h) ≥ floor(h)                                   (3)
-b, the baseline, is a mean of past losses (shared_master.py); of more than 16 arms only those have b(k) > 0 that a
-detector or follower proposes. All of it is known before the draw, so (2) is unbiased for the loss of base h, and
-eta d(h) ≥ -1.
-    constants.py, state.py                       which bases, their constants and rates; what is remembered
-    rule.py                                      (1) to (3)
-    mirror_bases.py, index_bases.py              clipped and signed mirror descent; detectors and followers
-    restricted_arms.py, arms.py, loss_range.py   only some arms; arms that come and go; an unknown range of losses
-    changing_arms.py                             arms that come and go, or are away, as users ask for them
-    observers/history.py                         what is written down for explain.py and explanation_text.py
-    observers/certificate.py, state_checks.py    the guarantee after the fact; what no state can hold
+Setting: any losses in [0, 1]; T and S unknown. Rule (docs/guarantee.md, section 1, whose equation numbers these are):
+H bases of four kinds (constants.py) all learn from every round, under a master p.
+    q(k) = sum_h p(h) P_h(k): draw base h with probability p(h), then its arm                           (1)
+    g(k) = min(b, q(k)/eta) for candidate arms, 0 for others; b is a baseline, (3)                      (4)
+    d(h) = P_h(a) (loss - g(a))/q(a) + sum over k of P_h(k) g(k)                                        (5)
+    p <- an exact entropy step with eta d(h), onto p(h) ≥ floor(h)                                      (6)
+b is a mean of past losses (shared_master.py). Candidates are all arms; of more than 16, those that a detector or
+follower proposes. All of it is known before the draw, so (5) is unbiased for the loss of base h, and eta d(h) ≥ -1.
+    constants.py, state.py             the bases, their constants and rates; the fields of the buffer
+    rule.py                            the master: (1) to (6)
+    mirror_bases.py, index_bases.py    clipped and signed bases, (7) and (8); detectors and followers, (9) to (11)
+    restricted_arms.py                 ask(allowed=…) and its tell
+    arms.py, changing_arms.py          adding and retiring arms: kernels; methods
+    loss_range.py                      loss_range="adaptive"
+    observers/history.py               what explain.py and explanation_text.py read
+    observers/certificate.py           the guarantee, evaluated after the game
+    state_checks.py                    checks of a restored state
 
-Guarantee: docs/guarantee.md. Cost per round: O(H log K), and O(K) when a detector starts again. Memory: O(H K).
+Guarantee: docs/guarantee.md. Cost per round: O(H log K), and O(K) when a detector restarts. Memory: O(H K).
 Departures: there is no paper to depart from. Clipped bases are ClippedOMD's, the detectors' test and index are those of
-GLRklUCB with less exploration, followers are a DiscountedUCB; indices are computed anew for few arms a round.
+GLRklUCB with less exploration, followers are a DiscountedUCB; indices of only two arms are recomputed per round.
 References: J. Kim, S. Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025, for masters over clipped
 bases; those of glr_kl_ucb.py and discounted_ucb.py.
 """
@@ -31,22 +33,21 @@ import numpy as np
 
 from turncoat._compile.dispatch import register_learner
 from turncoat.errors import OptionError
-from turncoat.learners.base.learner import Facts
+from turncoat.learners.base.declarations import Facts
 from turncoat.learners.base.shared_master import FIRST
 from turncoat.learners.turncoat.changing_arms import ChangingLearner
-from turncoat.learners.turncoat.constants import FIRST_GUESS, PRIOR, set_rates_plainly
+from turncoat.learners.turncoat.constants import FIRST_GUESS, PRIOR, set_rates
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.explanation_text import few_lines
-from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED, crown_all
+from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED
 from turncoat.learners.turncoat.loss_range import LossRange
-from turncoat.learners.turncoat.mirror_bases import rebuild
 from turncoat.learners.turncoat.observers.certificate import Certificate, certify, parse_switches
 from turncoat.learners.turncoat.rule import ask, probability, tell
-from turncoat.learners.turncoat.state import TurncoatState, buffer_size, view
+from turncoat.learners.turncoat.state import TurncoatState, fill_tree
 from turncoat.learners.turncoat.state_checks import damage
 from turncoat.types import Label, Matrix, Seed, Vector
 
-register_learner(TurncoatState, view=view, ask=ask, tell=tell, probability=probability)
+register_learner(TurncoatState, ask=ask, tell=tell, probability=probability)
 
 
 class Turncoat(ChangingLearner):
@@ -69,7 +70,7 @@ class Turncoat(ChangingLearner):
     )
     state_type = TurncoatState
     uses_horizon = False
-    signed = ("x", "place", "crowns", "vote", "spent")
+    signed = ("x", "place", "max_trees", "vote", "spent")
 
     def __init__(
         self,
@@ -81,42 +82,41 @@ class Turncoat(ChangingLearner):
     ) -> None:
         super().__init__(arms, horizon, seed, loss_range, needed_by=None)
         K = self.n_arms
-        self.start([K], n_more=buffer_size(K))
-        state = self.view()
+        state = self.start(K=K)
         state.n_living[0], state.guess[0] = K, FIRST_GUESS
         state.living[:] = state.place[:] = np.arange(K)
         state.p[:] = np.array(PRIOR) / sum(PRIOR)
         state.seen[:] = FIRST
         state.weights[state.P : state.P + K] = 1.0 / K
-        rebuild(state.weights)
-        state.crowns[:] = ABSENT
-        state.crowns[state.P : state.P + K] = UNTRIED
-        crown_all(state.crowns)
+        fill_tree(state.weights, np.add)
+        state.max_trees[:] = ABSENT
+        state.max_trees[state.P : state.P + K] = UNTRIED
+        fill_tree(state.max_trees, np.maximum)
         state.sizes[:] = 1.0
         state.fading[:, 0] = 1.0
         state.page[2] = 1.0
         state.vote[0] = -1.0
-        set_rates_plainly(state)
+        set_rates(state)
 
     def _damage(self) -> str:
         return damage(self.view()) or super()._damage()
 
     @property
     def master_probabilities(self) -> Vector:
-        """How much each base is trusted."""
+        """The master's distribution p over bases."""
         return np.array(self.view().p)
 
     @property
     def believed(self) -> Matrix:
-        """A row a belief, the last one the present: since which round, the index of the arm, how sure (0 to 1)."""
+        """One row per belief, the present one last: since which round, the index of the arm, how sure (0 to 1)."""
         return beliefs(self.view())
 
     def explain(self) -> Explanation:
-        """Whom it trusts and why, the arm it believes best, the switches it believes happened, its shares over time."""
+        """The trust in each base and why, the arm and the switches it believes in, the shares of arms over time."""
         return explain(self)
 
     def certificate(self, n_switches: int) -> Certificate:
-        """What its guarantee comes to after the fact: estimates a bound on its expected regret against S switches."""
+        """The guarantee evaluated after the game: an estimate of a bound on its expected regret against S switches."""
         S = parse_switches(n_switches)
         if self._adapts:
             raise OptionError("loss_range is 'adaptive', which has no guarantee; accepted is a range that was given")

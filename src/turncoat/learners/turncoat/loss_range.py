@@ -7,10 +7,10 @@ look small: 67 % more regret on real/10, 20,000 rounds, 12 seeds.) The rule insi
 old range [low, high] inside the new one [low', high'] of width w', what was a reward r = 1 - loss in there is now
     r' = (high' - high)/w' + (high - low)/w' · r                                        (1)
 Sums of rewards are mapped accordingly, exactly: those of detectors, the corners of their chains (convex hulls map to
-convex hulls), and those of followers; so are the baselines. Indices are computed anew. Weights and trust are kept,
-though they were earned by steps too bold for the new scale. No guarantee is claimed; docs/production.md has figures.
+convex hulls), and those of followers; so are the baselines. Indices are recomputed. Weights and trust are kept, though
+their steps were too large for the new scale. No guarantee is claimed; docs/production.md has figures.
 
-There being no range to mirror it in, a reward is taken for a negative loss.
+A reward is taken for a negative loss: there is no range to convert it by.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Self, TypeAlias
 
-from turncoat._compile.jit import borrow, jit
+from turncoat._compile.dispatch import view_of
+from turncoat._compile.jit import jit_entry, without_refcount
+from turncoat.decision import Decision
 from turncoat.errors import LossError, LossTypeError, OptionError, StateError
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.turncoat.index_bases import lead, refresh
 from turncoat.learners.turncoat.rule import probability
-from turncoat.learners.turncoat.state import view
-from turncoat.types import Decision, Label, Seed, Vector
-from turncoat.validation.games import is_number
+from turncoat.learners.turncoat.state import TurncoatState
+from turncoat.types import Label, Seed, Vector
+from turncoat.validation.numbers import is_number
 
 LossRange: TypeAlias = Sequence[float] | Literal["adaptive"]
 
@@ -45,10 +47,10 @@ def widened(low: float, high: float, loss: float) -> tuple[float, float]:
     return (low, max(loss, high + step)) if loss > high else (min(loss, low - step), high)
 
 
-@jit
+@jit_entry
 def stretch(buffer: Vector, above: float, kept: float, below: float) -> None:
     """Map what was seen to a wider range: rewards r to above + kept r (1), losses to below + kept loss."""
-    state = view(borrow(buffer))
+    state = view_of(TurncoatState, without_refcount(buffer))
     for i in range(state.counts.shape[0]):
         for k in range(state.K):
             state.sums[i, k] = above * state.counts[i, k] + kept * state.sums[i, k]
@@ -69,10 +71,10 @@ def stretch(buffer: Vector, above: float, kept: float, below: float) -> None:
         lead(state)
 
 
-@jit
+@jit_entry
 def served(buffer: Vector, arm: int) -> float:
     """The propensity of an arm that an ask has just drawn."""
-    return max(probability(view(borrow(buffer)), arm), SMALLEST_SERVED)
+    return max(probability(view_of(TurncoatState, without_refcount(buffer)), arm), SMALLEST_SERVED)
 
 
 class ScaledLearner(Learner):

@@ -1,22 +1,22 @@
-"""The mirror-descent bases of Turncoat, all at once: stacked sum trees, so a round costs O(log K) for all of them.
+"""The mirror-descent bases of Turncoat, (7) and (8) of docs/guarantee.md, as stacked sum trees: O(log K) per round.
 
 Base i has unnormalised weights, w(k) + offset, the offset being 0 for clipped ones, and P(k) is proportional to them.
 
 Clipped (rate xi, floor beta): an entropy step with the loss estimate l/q, projected onto {P ≥ beta}. Only the charged
 arm can end at the floor (docs/mathematics.md), so with unnormalised weights it is
-    w(a) <- max(w(a) exp(-xi l/q), beta/(1 - beta) · the other weights)                 (1)
+    w(a) <- max(w(a) exp(-xi l/q), beta/(1 - beta) · the other weights)                 (7)
 Signed (rate zeta, share 1/N): the estimate is of the loss minus the master's baseline b, so weights rise too. Its
-exponent is at most 1. Then every arm gives away its share, which all get in equal parts:
-    w(a) <- w(a) exp(min(1, -zeta (l - b)/q));  w(k) <- w(k) + share/(1 - share) W/K    (2)
-What all arms get alike is added to the offset, once. Where the charged arm falls below the offset, the offset is first
-folded into the weights.
+exponent is at most 1. Then fixed share: every arm gives away its share, which is divided equally among all arms:
+    w(a) <- w(a) exp(min(1, -zeta (l - b)/q));  w(k) <- w(k) + share/(1 - share) W/K    (8)
+The same amount for all arms is added once, to the offset. Where the charged arm falls below the offset, the offset is
+first folded into the weights.
 """
 
 from __future__ import annotations
 
 import math
 
-from turncoat._compile.jit import jit, jit_inside
+from turncoat._compile.jit import jit, jit_step
 from turncoat.learners.turncoat.constants import N_CLIPPED, N_MIRRORS
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
@@ -68,7 +68,7 @@ def chosen_by_mirrors(p: Vector, weights: Matrix, offset: Vector, n: float, leaf
     return q
 
 
-@jit_inside
+@jit_step
 def draw(state: TurncoatState, i: int) -> int:
     """An arm, drawn from base i."""
     weights, offset, n = state.weights, state.offset[i], int(state.n_living[0])
@@ -85,16 +85,16 @@ def draw(state: TurncoatState, i: int) -> int:
     return node - int(state.P)
 
 
-@jit_inside
+@jit_step
 def charge_mirrors(state: TurncoatState, arm: int, q: float, loss: float, baseline: float) -> None:
-    """(1) and (2), in every base. `baseline`: what losses are lately."""
+    """(7) and (8), in every base. `baseline`: b."""
     leaf, n, N = state.P + arm, state.n_living[0], state.guess[0]
     weights, offset, rest = state.weights, state.offset, state.rest
     others(weights, leaf, rest)
     odds = 1.0 / (n * N - 1.0)  # beta/(1 - beta)
     for i in range(N_CLIPPED):
         falling = weights[leaf, i] * math.exp(-state.rates[i] * loss / q)
-        weights[leaf, i] = max(falling, odds * rest[i])  # (1)
+        weights[leaf, i] = max(falling, odds * rest[i])  # (7)
     folding = False
     for i in range(N_CLIPPED, N_MIRRORS):
         moved = (weights[leaf, i] + offset[i]) * math.exp(min(1.0, -state.rates[i] * (loss - baseline) / q))
@@ -106,7 +106,7 @@ def charge_mirrors(state: TurncoatState, arm: int, q: float, loss: float, baseli
     given = 1.0 / ((N - 1.0) * n)  # share/(1 - share)/K
     for i in range(N_CLIPPED, N_MIRRORS):
         weights[leaf, i] = state.x[i] - offset[i]
-        offset[i] += given * (rest[i] + (n - 1.0) * offset[i] + state.x[i])  # (2)
+        offset[i] += given * (rest[i] + (n - 1.0) * offset[i] + state.x[i])  # (8)
     sum_up(weights, leaf >> 1)
     for i in range(N_MIRRORS):
         total = weights[1, i] + offset[i]
@@ -114,7 +114,7 @@ def charge_mirrors(state: TurncoatState, arm: int, q: float, loss: float, baseli
             rescale(state, i, 1.0 / total)
 
 
-@jit_inside
+@jit_step
 def fold(state: TurncoatState) -> None:
     """Add the offsets to the weights, and begin again from none."""
     for j in range(int(state.n_living[0])):
@@ -126,7 +126,7 @@ def fold(state: TurncoatState) -> None:
     rebuild(state.weights)
 
 
-@jit_inside
+@jit_step
 def rescale(state: TurncoatState, i: int, factor: float) -> None:
     """Multiply all weights of base i by the same factor: its distribution stays what it is."""
     for leaf in range(state.P, 2 * state.P):

@@ -1,20 +1,20 @@
-"""Only some arms can be chosen now: `ask(allowed=[…])`, and the tell of such a choice.
+"""Restricted arms: `ask(allowed=[…])`, which chooses among some arms only, and the tell of such a choice.
 
-A is the set of arms that are there. Every base restricts itself to A: a mirror-descent base to P_h(a|A) =
+A is the set of allowed arms. Every base restricts itself to A: a mirror-descent base to P_h(a|A) =
 P_h(a)/P_h(A), a detector or follower to the arm of its largest index in A. What is served is
     q(a|A) = sum_h p_h P_h(a|A)                                                         (1)
 The tell is that of rule.py inside A. The master charges base h by P_h(·|A), with baselines for arms of A. A
 mirror-descent base makes its step on P_h(·|A), floor and share being those of |A| arms; then A gets its old mass P_h(A)
-back. So arms outside A keep their probability under every such base: an arm gains nothing by being away, and loses
-nothing. Detectors and followers get the sample, as ever, and the diary believes in the best of those that are there.
+back. So arms outside A keep their probability under every such base: an arm neither gains nor loses by being absent.
+Detectors and followers get the sample as usual, and the history votes for the likeliest arm of A.
 
 With A = all arms this is rule.py, up to rounding.
 
 Departures. Sleeping experts (below) serve q(a)/q(A), the mixture restricted; (1) is a mixture of restricted bases.
-Under the former a base that proposes a single arm has no say while this arm is away, and q(A) may vanish: a band that
-is sure of an absent arm would divide by next to nothing. Under (1) each base says what it would do now. The floor of a
-clipped base, 1/(|A| N) inside A, is the told arm's; others may lie below it there, and are not raised. A weight never
-falls below 1e-100 of its base's total: sets inside sets could press floor upon floor, down to 0.
+Under the former a base that proposes a single arm has no influence while this arm is absent, and q(A) may vanish: a
+master that is sure of an absent arm would divide by almost 0. Under (1) each base proposes what it would do now. The
+floor of a clipped base, 1/(|A| N) inside A, is the told arm's; others may lie below it there, and are not raised. A
+weight never falls below 1e-100 of its base's total: nested sets could multiply floors, down to 0.
 
 Cost: O(H |A|) for an ask, O(H K) for a tell. Reference: Y. Freund, R. Schapire, Y. Singer, M. Warmuth, "Using and
 combining predictors that specialize", STOC 1997.
@@ -24,24 +24,26 @@ from __future__ import annotations
 
 import math
 
-from turncoat._compile.jit import borrow, jit, jit_inside
+from turncoat._compile.dispatch import view_of
+from turncoat._compile.jit import jit_entry, jit_step, without_refcount
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
 from turncoat.learners.turncoat.index_bases import lead
 from turncoat.learners.turncoat.mirror_bases import fold, rebuild
-from turncoat.learners.turncoat.observers.history import believe, believed
-from turncoat.learners.turncoat.rule import begin, draw_base, finish, is_seen, move_trust
-from turncoat.learners.turncoat.state import TurncoatState, view
+from turncoat.learners.turncoat.observers.certificate import spend
+from turncoat.learners.turncoat.observers.history import believe, believed, record
+from turncoat.learners.turncoat.rule import begin, draw_base, finish, is_seen, step_master, write_charges
+from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.random import uniform
 from turncoat.types import Ints, Vector
 
 LEAST_WEIGHT = 1e-100  # of all
 
 
-@jit
+@jit_entry
 def ask_among(buffer: Vector, among: Ints) -> tuple[int, float]:
     """Draw a base, then its arm among living arms, given in increasing order: (index, q)."""
-    state, among = view(borrow(buffer)), borrow(among)
+    state, among = view_of(TurncoatState, without_refcount(buffer)), without_refcount(among)
     restrict(state, among)
     h = draw_base(state)
     arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw_among(state, h, among)
@@ -50,10 +52,10 @@ def ask_among(buffer: Vector, among: Ints) -> tuple[int, float]:
     return arm, max(q, SMALLEST_SERVED)
 
 
-@jit
+@jit_entry
 def probabilities_among(buffer: Vector, among: Ints, out: Vector) -> None:
     """q(·|A) of all arms."""
-    state, among, out = view(borrow(buffer)), borrow(among), borrow(out)
+    state, among, out = view_of(TurncoatState, without_refcount(buffer)), without_refcount(among), without_refcount(out)
     restrict(state, among)
     out[:] = 0.0
     for j in range(among.size):
@@ -61,10 +63,10 @@ def probabilities_among(buffer: Vector, among: Ints, out: Vector) -> None:
     lead(state)
 
 
-@jit
+@jit_entry
 def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> int:
     """Learn the loss of an arm that was chosen among others. `among`: those that are still there."""
-    state, among = view(borrow(buffer)), borrow(among)
+    state, among = view_of(TurncoatState, without_refcount(buffer)), without_refcount(among)
     b, q = begin(state), max(q, SMALLEST_SERVED)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
         look_among(state, among, arm)
@@ -72,10 +74,11 @@ def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> 
         step_master_among(state, among, arm, q, loss, b)
         charge_mirrors_among(state, among, arm, q, loss, b)
     finish(state, arm, loss)
+    record(state, arm)
     return int(state.clock[0])
 
 
-@jit_inside
+@jit_step
 def restrict(state: TurncoatState, among: Ints) -> None:
     """Weigh these arms under every mirror, and let every other base lead among them, until the next `lead`."""
     for i in range(N_MIRRORS):
@@ -86,12 +89,12 @@ def restrict(state: TurncoatState, among: Ints) -> None:
     for i in range(N_LEADERS):
         best = among[0]
         for j in range(1, among.size):
-            if state.crowns[state.P + among[j], i] > state.crowns[state.P + best, i]:
+            if state.max_trees[state.P + among[j], i] > state.max_trees[state.P + best, i]:
                 best = among[j]
         state.leaders[i] = best
 
 
-@jit_inside
+@jit_step
 def write_chance_among(state: TurncoatState, arm: int) -> float:
     """P_h(arm|A) of every base, into `chance`; returns q(arm|A). After `restrict`."""
     q = 0.0
@@ -104,7 +107,7 @@ def write_chance_among(state: TurncoatState, arm: int) -> float:
     return min(q, 1.0)
 
 
-@jit_inside
+@jit_step
 def draw_among(state: TurncoatState, i: int, among: Ints) -> int:
     """An arm, drawn from mirror i inside A: by the weights, and above them by what all arms have more."""
     height, last = uniform(state.rng) * state.rest[i], 0
@@ -119,7 +122,7 @@ def draw_among(state: TurncoatState, i: int, among: Ints) -> int:
     return int(among[last])
 
 
-@jit_inside
+@jit_step
 def look_among(state: TurncoatState, among: Ints, arm: int) -> None:
     """Which arm is the likeliest, of those that are there? Untried ones that are away would win for ever."""
     restrict(state, among)
@@ -136,7 +139,7 @@ def look_among(state: TurncoatState, among: Ints, arm: int) -> None:
     lead(state)
 
 
-@jit_inside
+@jit_step
 def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, loss: float, b: float) -> None:
     """The master's step of rule.py, inside A."""
     restrict(state, among)
@@ -153,13 +156,15 @@ def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, los
         for h in range(N_BASES):
             state.covered[h] += b_k * state.chance[h]
     q_now = write_chance_among(state, arm)
-    move_trust(state, q, q_now if among.size == state.n_living[0] else 0.0, loss, own)  # 0: not covered
+    write_charges(state, q, loss, own)
+    spend(state, q, q_now if among.size == state.n_living[0] else 0.0, loss)  # 0: not covered
+    step_master(state)
     lead(state)
 
 
-@jit_inside
+@jit_step
 def charge_mirrors_among(state: TurncoatState, among: Ints, arm: int, q: float, loss: float, baseline: float) -> None:
-    """The steps (1) and (2) of mirror_bases.py inside A, whose weights keep their sum."""
+    """The steps (7) and (8) inside A, whose weights keep their sum."""
     fold(state)
     weights, m, N = state.weights, float(among.size), state.guess[0]
     leaf = state.P + arm

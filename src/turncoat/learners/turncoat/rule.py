@@ -1,26 +1,75 @@
-"""Turncoat's rule: draw a base, draw its arm; then everyone learns from what was seen."""
+"""Turncoat's rule, as docs/guarantee.md, section 1, has it. Equation numbers are those of that page.
+
+    serve      draw base h from p, then its arm: q(k) = sum_h p(h) P_h(k)                                    (1)
+    guess      N doubles when more than N rounds are told                                                    (2)
+    baseline   b, a mean of past losses (shared_master.py)                                                   (3)
+    charge     g(k) = min(b, q(k)/eta) for candidates k, else 0                                              (4)
+               d(h) = P_h(a) (loss - g(a))/q(a) + sum over k of P_h(k) g(k)                                  (5)
+    master     p <- argmin of eta <p, d> + KL(p || p_t), over p(h) ≥ floor(h)                                (6)
+    bases      clipped and signed mirror descent (mirror_bases.py)                                           (7), (8)
+               detectors and followers get the sample (index_bases.py)                                       (9)-(11)
+
+Candidates are all arms, or of more than 16 the leaders. Two observers are called beside the rule and change nothing of
+it: the history of beliefs (observers/history.py) and the certificate's sums (observers/certificate.py).
+
+    symbol here    on the page                symbol here    on the page
+    p, q, d        p_t, q_t, d_t              b, g           b_t, g_t
+    eta, floors    eta_t, alpha               guess          N_t
+    chance[h]      P_h of one arm             covered[h]     sum over k of P_h(k) g(k)
+"""
 
 from __future__ import annotations
 
-from turncoat._compile.jit import jit, jit_inside
+from turncoat._compile.jit import jit, jit_part, jit_rule, jit_step
 from turncoat.learners.base.shared_master import baseline, see
-from turncoat.learners.parts.importance_weights import LARGEST, importance_weighted
+from turncoat.learners.parts.importance_weights import LARGEST
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
-from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.turncoat.constants import FEW, N_BASES, N_LEADERS, N_MIRRORS, set_rates
 from turncoat.learners.turncoat.index_bases import learn
 from turncoat.learners.turncoat.mirror_bases import chance_in_mirrors, charge_mirrors, chosen_by_mirrors, draw
-from turncoat.learners.turncoat.observers.history import believe, believed, write
+from turncoat.learners.turncoat.observers.certificate import spend
+from turncoat.learners.turncoat.observers.history import Look, believe_in, first_look, look, record
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import step_dense_floors
 from turncoat.random import uniform
 from turncoat.types import Vector
 
-SAME = 1e-9  # probabilities that differ by less, relatively, differ by rounding
+# -- ask ----------------------------------------------------------------------------------------------------------
 
 
-@jit_inside
+@jit_step
+def ask(state: TurncoatState) -> tuple[int, float]:
+    """Draw a base, then its arm: (index, q)."""
+    h = draw_base(state)
+    arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw(state, h)
+    return arm, max(probability(state, arm), SMALLEST_SERVED)  # (1)
+
+
+@jit_step
+def draw_base(state: TurncoatState) -> int:
+    """A base, drawn from p."""
+    u, h = uniform(state.rng), 0
+    while h < N_BASES - 1 and u >= state.p[h]:
+        u -= state.p[h]
+        h += 1
+    return h
+
+
+@jit_step
+def probability(state: TurncoatState, arm: int) -> float:
+    """q(arm): (1). It changes nothing, not even scratch."""
+    if state.n_living[0] == 1.0:
+        return 1.0 if state.place[arm] == 0.0 else 0.0  # without rounding
+    alive = 1.0 if state.place[arm] >= 0.0 else 0.0
+    q = chosen_by_mirrors(state.p, state.weights, state.offset, state.n_living[0], state.P + arm, alive)
+    for i in range(N_LEADERS):
+        q += state.p[N_MIRRORS + i] if state.leaders[i] == arm else 0.0
+    return min(q, 1.0)
+
+
+@jit_rule
 def write_chance(state: TurncoatState, arm: int) -> float:
-    """P_h(arm) of every base, into `chance`; returns q(arm), the mixture."""
+    """P_h(arm) of every base, into `chance`; returns q(arm): (1)."""
     alive = 1.0 if state.place[arm] >= 0.0 else 0.0
     chance_in_mirrors(state.weights, state.offset, state.n_living[0], state.P + arm, alive, state.chance)
     for i in range(N_LEADERS):
@@ -31,97 +80,53 @@ def write_chance(state: TurncoatState, arm: int) -> float:
     return min(q, 1.0)
 
 
-@jit_inside
-def probability(state: TurncoatState, arm: int) -> float:
-    """q(arm): what is served. It leaves the state alone, its room too."""
-    if state.n_living[0] == 1.0:
-        return 1.0 if state.place[arm] == 0.0 else 0.0  # without rounding
-    alive = 1.0 if state.place[arm] >= 0.0 else 0.0
-    q = chosen_by_mirrors(state.p, state.weights, state.offset, state.n_living[0], state.P + arm, alive)
-    for i in range(N_LEADERS):
-        q += state.p[N_MIRRORS + i] if state.leaders[i] == arm else 0.0
-    return min(q, 1.0)
+# -- tell ---------------------------------------------------------------------------------------------------------
 
 
-@jit_inside
-def draw_base(state: TurncoatState) -> int:
-    """A base, by trust."""
-    u, h = uniform(state.rng), 0
-    while h < N_BASES - 1 and u >= state.p[h]:
-        u -= state.p[h]
-        h += 1
-    return h
-
-
-@jit_inside
-def ask(state: TurncoatState) -> tuple[int, float]:
-    """Draw a base, then its arm: (index, q)."""
-    h = draw_base(state)
-    arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw(state, h)
-    return arm, max(probability(state, arm), SMALLEST_SERVED)
-
-
-@jit_inside
+@jit_step
 def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
-    """Learn the loss of an earlier choice."""
+    """Learn the loss of an earlier choice. Of a retired arm only the clock and the baseline learn."""
     arm, q = choice[0], max(choice[1], SMALLEST_SERVED)  # what is divided by it stays finite
     b = begin(state)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
-        step_master(state, arm, q, loss, b)
-        charge_mirrors(state, arm, q, loss, b)
-    finish(state, arm, loss)
+        q_now, seen = charge(state, arm, q, loss, b)  # (4), (5)
+        observe(state, arm, q, q_now, loss, seen)
+        step_master(state)  # (6)
+        charge_mirrors(state, arm, q, loss, b)  # (7), (8)
+    finish(state, arm, loss)  # (9) to (11)
+    record(state, arm)
 
 
-@jit_inside
+@jit_part
 def begin(state: TurncoatState) -> float:
-    """A tell begins: the baseline, at the rates of the round."""
+    """The baseline b of the round, and the rates, if the guess of the horizon doubles."""
     t = int(state.clock[0])
     if t + 1.0 > state.guess[0]:
-        state.guess[0] *= 2.0
+        state.guess[0] *= 2.0  # (2)
         set_rates(state)
-    return baseline(state.seen, t)
+    return baseline(state.seen, t)  # (3)
 
 
-@jit_inside
-def finish(state: TurncoatState, arm: int, loss: float) -> None:
-    """A tell ends: what does not depend on who was trusted. Of a retired arm only time and baselines learn."""
-    see(state.seen, int(state.clock[0]), loss)
-    state.clock[0] += 1
-    if state.place[arm] >= 0.0:
-        learn(state, arm, loss)
-    if state.n_living[0] == 1.0:
-        believe(state, int(state.living[0]), 1.0, 1.0 if believed(state) == state.living[0] else 0.0)
-    write(state, arm)
-
-
-@jit_inside
-def step_master(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> None:
-    """Charge every base, with a baseline for the arms of C, and move trust. C: all arms, or of many the leaders.
-
-    On the way it sees which arm is the likeliest, of those and of the one told: what the diary wants to know.
-    """
-    eta, covered, n, best = state.eta[0], state.covered, int(state.n_living[0]), believed(state)
+@jit_step
+def charge(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> tuple[float, Look]:
+    """(4) and (5): d(h) into `x`. Returns q of the arm told, as it is now, and what history needs of the candidates."""
+    eta, few = state.eta[0], state.n_living[0] <= FEW
+    own, seen = 0.0, first_look(state, arm)
     for h in range(N_BASES):
-        covered[h] = 0.0
-    own, few = 0.0, n <= FEW
-    top, most, q_best = arm, 0.0, 0.0
-    for i in range(n if few else N_LEADERS):
+        state.covered[h] = 0.0
+    for i in range(int(state.n_living[0]) if few else N_LEADERS):
         k = int(state.living[i] if few else state.leaders[i])
         if not few and is_seen(state.leaders, i):
             continue
         q_k = write_chance(state, k)
-        if q_k > most:
-            top, most = k, q_k
-        q_best = q_k if k == best else q_best
-        b_k = min(b, (q if k == arm else q_k) / eta)
-        own = b_k if k == arm else own
+        seen = look(seen, k, q_k)
+        g = min(b, (q if k == arm else q_k) / eta)  # (4)
+        own = g if k == arm else own
         for h in range(N_BASES):
-            covered[h] += b_k * state.chance[h]
-    if not few and best >= 0:
-        q_best = write_chance(state, best)
+            state.covered[h] += g * state.chance[h]
     q_now = write_chance(state, arm)
-    believe(state, top if most >= q_now else arm, max(most, q_now), q_best)
-    move_trust(state, q, q_now, loss, own)
+    write_charges(state, q, loss, own)
+    return q_now, seen
 
 
 @jit
@@ -133,24 +138,38 @@ def is_seen(leaders: Vector, i: int) -> bool:
     return first < i
 
 
-@jit_inside
-def move_trust(state: TurncoatState, q: float, q_now: float, loss: float, own: float) -> None:
-    """The master's step. `chance` holds P_h of the arm told, `own` its baseline, `covered` all baselines under P_h."""
-    eta, covered = state.eta[0], state.covered
+@jit_rule
+def write_charges(state: TurncoatState, q: float, loss: float, own: float) -> None:
+    """(5): `chance` holds P_h of the arm told, `own` is g of it, `covered` the sum over candidates."""
     above = (loss - own) / q
-    mean, square, floors = 0.0, 0.0, 0.0
     for h in range(N_BASES):
-        d = min(state.chance[h] * above, LARGEST) + covered[h]
-        state.x[h] = eta * d
-        mean += state.p[h] * d
-        square += state.p[h] * d * d
-        floors += state.floors[h]
-    state.spent[0] += eta * max(square - mean * mean, 0.0)
-    estimate = importance_weighted(loss, q)
-    for i in range(N_CLIPPED):
-        estimated = state.chance[i] * estimate
-        state.spent[1 + i] += 0.5 * state.rates[i] * estimated * estimate
-        state.spent[1 + N_CLIPPED + i] += estimated - (1.0 - floors) * state.x[i] / eta
-    if abs(q - q_now) > SAME * q:
-        state.spent[1 + 2 * N_CLIPPED] += 1.0
+        state.x[h] = min(state.chance[h] * above, LARGEST) + state.covered[h]
+
+
+@jit_rule
+def step_master(state: TurncoatState) -> None:
+    """(6): `x` holds d(h)."""
+    for h in range(N_BASES):
+        state.x[h] *= state.eta[0]
     step_dense_floors(state.p, state.x, state.floors)
+
+
+@jit_part
+def finish(state: TurncoatState, arm: int, loss: float) -> None:
+    """What does not depend on p: the baseline's means, the clock, detectors and followers."""
+    see(state.seen, int(state.clock[0]), loss)
+    state.clock[0] += 1
+    if state.place[arm] >= 0.0:
+        learn(state, arm, loss)
+
+
+# -- observers ----------------------------------------------------------------------------------------------------
+
+
+@jit_part
+def observe(state: TurncoatState, arm: int, q: float, q_now: float, loss: float, seen: Look) -> None:
+    """Show the certificate the charges, and the history the likeliest arm, before p moves."""
+    spend(state, q, q_now, loss)
+    among_leaders = state.n_living[0] > FEW and seen[0] >= 0  # then the arm believed best may be no candidate
+    q_believed = write_chance(state, seen[0]) if among_leaders else seen[3]
+    believe_in(state, seen, arm, q_now, q_believed)

@@ -1,4 +1,4 @@
-"""What no Turncoat can have written: a state is checked before compiled code uses its numbers as indices."""
+"""Checks of a restored state, before compiled code uses its numbers as indices."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from turncoat.learners.base.saved_state import are_counts
 from turncoat.learners.base.shared_master import FIRST
 from turncoat.learners.parts.glr import chain_damage
-from turncoat.learners.turncoat.constants import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates_plainly
-from turncoat.learners.turncoat.index_bases import ABSENT, crown_all
-from turncoat.learners.turncoat.mirror_bases import rebuild
+from turncoat.learners.turncoat.constants import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates
+from turncoat.learners.turncoat.index_bases import ABSENT
 from turncoat.learners.turncoat.observers.history import ENOUGH
-from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
+from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState, fill_tree
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 
 SAFE = 1.0 + 1e-9  # for what rounding may add
@@ -23,7 +22,7 @@ ROOM = 1e20  # for totals between two rescalings, while arms come
 
 def damage(state: TurncoatState) -> str:
     """What is wrong with the numbers of a state, which are finite; empty if nothing is."""
-    looks = (_arms, _rates, _trust, _mirrors, _leaders, _detectors, _followers, _diary)
+    looks = (_arms, _rates, _trust, _mirrors, _leaders, _detectors, _followers, _history)
     return next((wrong for look in looks if (wrong := look(state))), "")
 
 
@@ -44,8 +43,8 @@ def _rates(state: TurncoatState) -> str:
         N *= 2
     if state.guess[0] != N:
         return f"guess is not what it is after {t} tells"
-    again = state._replace(eta=np.empty(1), rates=np.empty_like(state.rates), floors=np.empty_like(state.floors))
-    set_rates_plainly(again)
+    again = state.copy()
+    set_rates(again)
     named = ((getattr(state, name), getattr(again, name)) for name in ("eta", "rates", "floors"))
     if not all(np.allclose(found, expected, rtol=1e-9, atol=0.0) for found, expected in named):
         return "eta, rates and floors are not those of its guess"
@@ -71,7 +70,7 @@ def _absent(state: TurncoatState) -> Any:
 def _mirrors(state: TurncoatState) -> str:
     again = state.weights.copy()
     again[0] = 0.0
-    rebuild(again)
+    fill_tree(again, np.add)
     if not np.array_equal(again, state.weights):
         return "weights holds sums that are not those of its leaves"
     leaves, absent = state.weights[state.P :], _absent(state)
@@ -84,13 +83,13 @@ def _mirrors(state: TurncoatState) -> str:
 
 
 def _leaders(state: TurncoatState) -> str:
-    again = state.crowns.copy()
-    crown_all(again)
-    if not np.array_equal(again, state.crowns):
-        return "crowns holds indices that are not the largest of its leaves"
-    leaves = state.crowns[state.P :]
+    again = state.max_trees.copy()
+    fill_tree(again, np.maximum)
+    if not np.array_equal(again, state.max_trees):
+        return "max_trees holds indices that are not the largest of its leaves"
+    leaves = state.max_trees[state.P :]
     if np.any(leaves[_absent(state)] != ABSENT) or np.any(leaves[~_absent(state)] < 0.0):
-        return "crowns holds indices of arms that are not there, or none of one that is"
+        return "max_trees holds indices of arms that are not there, or none of one that is"
     if not np.array_equal(state.leaders, leaves.argmax(axis=0)):
         return "leaders holds arms that have not the largest index"
     return ""
@@ -99,7 +98,7 @@ def _leaders(state: TurncoatState) -> str:
 def _detectors(state: TurncoatState) -> str:
     n, clock = state.counts, state.clock[0]
     if not are_counts(n, state.starts, state.n_restarts, state.sizes, state.at):
-        return "what was counted is not whole"
+        return "counts are not whole numbers"
     if np.any(state.sums > n * SAFE) or np.any(n + state.starts > clock) or np.any(state.n_restarts > clock):
         return "more was counted than was told"
     if np.any(state.recalled > RECALLED) or np.any(state.recalled_sums > state.recalled * SAFE):
@@ -126,10 +125,10 @@ def _followers(state: TurncoatState) -> str:
     return ""
 
 
-def _diary(state: TurncoatState) -> str:
+def _history(state: TurncoatState) -> str:
     clock, vote, beliefs, (n, kept) = float(state.clock[0]), state.vote, state.beliefs, state.n_beliefs
     if not are_counts(state.page, state.plays, state.n_beliefs, beliefs[:, [0, 1, 3]], vote[2:], vote[:1] + 1.0):
-        return "what the diary counts is not whole"
+        return "what the history counts is not whole"
     page, written, room = state.page
     if page >= PAGES or written >= room or state.plays.sum() > clock:
         return "page and plays hold more than was told"

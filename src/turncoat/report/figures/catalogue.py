@@ -1,29 +1,28 @@
-"""Every figure of a report: its name, its words, and how it is drawn."""
+"""The catalogue of figures: the name, caption and drawing function of each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from turncoat.report.figures.arms import arms
-from turncoat.report.figures.beliefs import beliefs
+from turncoat.report.figures.arms import arms, beliefs
 from turncoat.report.figures.frontier import frontier
 from turncoat.report.figures.growth import growth
 from turncoat.report.figures.leaderboard import leaderboard, times
-from turncoat.report.figures.over_time import regret_over_time
+from turncoat.report.figures.over_time import regret_over_time, trust
 from turncoat.report.figures.panel import FOCUS, HOVER
 from turncoat.report.figures.split import split
-from turncoat.report.figures.trust import trust
 from turncoat.report.frames import Frames
-from turncoat.report.styles import Look
+from turncoat.report.styles import Style
 
 NO_REMARKS: Mapping[str, str] = MappingProxyType({})
 
-Draw = Callable[[Frames, Mapping[str, Look]], alt.ConcatChart | None]
+Draw = Callable[[Frames, Mapping[str, Style]], alt.ConcatChart | None]
 
 
 class Figure(NamedTuple):
@@ -34,11 +33,6 @@ class Figure(NamedTuple):
     reading: str  # how to read it, in a sentence
     needs: str  # the frame it draws
     draw: Draw
-
-
-def pseudo_regret_over_time(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
-    """Regret over time against the planted path."""
-    return regret_over_time(frames, looks, "pseudo_regret")
 
 
 FIGURES = (
@@ -74,7 +68,7 @@ FIGURES = (
         "Pseudo-regret over time",
         "The same against the planted path and in mean losses, so without the luck of the draw; it never falls.",
         "traces",
-        pseudo_regret_over_time,
+        partial(regret_over_time, column="pseudo_regret"),
     ),
     Figure(
         "growth",
@@ -132,7 +126,7 @@ FIGURES = (
 
 
 def draw_all(
-    frames: Frames, looks: Mapping[str, Look], remarks: Mapping[str, str] = NO_REMARKS
+    frames: Frames, styles: Mapping[str, Style], remarks: Mapping[str, str] = NO_REMARKS
 ) -> list[tuple[Figure, dict[str, Any]]]:
     """Every figure that there is something to draw in, as a Vega-Lite specification, with a remark above some.
 
@@ -142,7 +136,7 @@ def draw_all(
     drawn = []
     with debug_mode(False), alt.data_transformers.enable("default", max_rows=None):
         for figure in FIGURES:
-            chart = figure.draw(frames, looks) if frames.has(figure.needs) else None
+            chart = figure.draw(frames, styles) if frames.has(figure.needs) else None
             if chart is not None:
                 if figure.needs in remarks:
                     chart = chart.properties(

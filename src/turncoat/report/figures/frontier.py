@@ -23,31 +23,25 @@ from turncoat.report.figures.panel import (
     hover,
     in_columns,
     lines,
-    names,
     over_seeds,
     planted_mark,
-    room_for,
-    upright,
+    with_names,
 )
 from turncoat.report.frames import Frames
-from turncoat.report.styles import Look
+from turncoat.report.styles import Style
 
 SIZE = (330, 330)
 THEOREMS = {"Theorem 1": theorem_1, "Theorem 2": theorem_2}
 DASHES = {"Theorem 1": [1, 0], "Theorem 2": [5, 3]}
 
 
-def frontier(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
+def frontier(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart:
     """A panel for each environment."""
-    assert frames.frontier is not None
     panels: list[Panel] = []
-    for game in frames.games.iter_rows(named=True):
-        here = (pl.col("environment") == game["environment"]) & pl.col("learner").is_in(list(looks))
-        data = frames.frontier.filter(here)
-        if not data.is_empty():
-            switches = thinned(data["S"].to_list())
-            kept = data.filter(pl.col("S").is_in(switches))
-            panels.append(_panel(game, over_seeds(kept, "S", "regret"), _bounds(game, switches), looks))
+    for game, data in frames.by_game("frontier", styles):
+        switches = thinned(data["S"].to_list())
+        kept = data.filter(pl.col("S").is_in(switches))
+        panels.append(_panel(game, over_seeds(kept, "S", "regret"), _bounds(game, switches), styles))
     return in_columns(panels, 2)
 
 
@@ -59,7 +53,7 @@ def _bounds(game: dict[str, Any], switches: list[int]) -> pl.DataFrame:
     return pl.DataFrame(rows, {"curve": pl.String, "S": pl.Int64, "bound": pl.Float64}, orient="row")
 
 
-def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:
+def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, styles: Mapping[str, Style]) -> Panel:
     T, S = game["horizon"], game["n_switches"]
     measured = [*data["mean"], *data["low"], *data["high"]]
     largest = data.group_by("learner").agg(pl.col("mean").abs().max())["mean"].to_list()
@@ -67,13 +61,11 @@ def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, looks
     across = Axis("switches S of the path compared with", "symlog", 0.0, max(1.0, *data["S"].to_list()))
     up = symlog_axis("regret", [*measured, *theory["bound"], T], constant)
     last = theory.filter(pl.col("S") == pl.col("S").max())
-    ends = ends_of(data, "S", list(looks))
+    ends = ends_of(data, "S", list(styles))
     ends += [End("", curve, bound) for curve, bound in last.select("curve", "bound").iter_rows()]
     ends.append(End("", "T: no regret is larger", T))
-    size = room_for(len(ends), SIZE)
-    layers = [*_marks(T, S, across, up, size), *_theory(theory, across, up), *lines(data, across, up, looks, "S")]
-    layers += names(ends, up, size, looks)
-    return alt.layer(*layers).properties(width=size[0], height=size[1], title=upright(game["environment"]))
+    layers = [*_marks(T, S, across, up), *_theory(theory, across, up), *lines(data, across, up, styles, "S")]
+    return with_names(layers, ends, up, SIZE, styles, game["environment"])
 
 
 def _theory(theory: pl.DataFrame, across: Axis, up: Axis) -> list[alt.Chart]:
@@ -90,12 +82,12 @@ def _theory(theory: pl.DataFrame, across: Axis, up: Axis) -> list[alt.Chart]:
     return [*layers, hover(alt.Chart(rounded)).encode(**where, tooltip=tips)]
 
 
-def _marks(T: int, S: int | None, across: Axis, up: Axis, size: tuple[int, int]) -> list[alt.Chart]:
+def _marks(T: int, S: int | None, across: Axis, up: Axis) -> list[alt.Chart]:
     """The horizon, which no regret exceeds; 0, below which the path was beaten; and the planted number of switches."""
     level = alt.Chart(pl.DataFrame({"y": [float(T), 0.0]}))
     layers = [level.mark_rule(style="mark", strokeDash=[1, 3]).encode(y=up.y("y:Q")), *planted_mark(S, across)]
-    if up.pixel(0.0, size[1]) > 20:
+    if up.pixel(0.0, 1.0) > 0.06:  # of the panel's height
         note = alt.Chart(pl.DataFrame({"y": [0.0], "text": ["below 0: beaten"]}))
         right = note.mark_text(style="note", align="right", baseline="top", dx=-4, dy=3)
-        layers.append(right.encode(x=alt.value(size[0]), y=up.y("y:Q"), text="text:N"))
+        layers.append(right.encode(x=alt.value(SIZE[0]), y=up.y("y:Q"), text="text:N"))
     return layers

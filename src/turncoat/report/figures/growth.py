@@ -14,35 +14,19 @@ import polars as pl
 
 from turncoat import statistics
 from turncoat.report.figures.axes import Axis, log_axis
-from turncoat.report.figures.panel import (
-    End,
-    Panel,
-    colour_of,
-    dash_of,
-    faded,
-    hover,
-    in_columns,
-    names,
-    over_seeds,
-    room_for,
-    shape_of,
-    upright,
-)
+from turncoat.report.figures.panel import Panel, ends_of, faded, hover, in_columns, over_seeds, styled, with_names
 from turncoat.report.frames import Frames
-from turncoat.report.styles import Look
+from turncoat.report.styles import Style
 
 SIZE = (280, 250)  # two side by side, with the longest names and exponents, fit on the page
 
 
-def growth(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
+def growth(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart | None:
     """A panel for each environment that was played over several horizons; None where there is none."""
-    assert frames.growth is not None
     panels: list[Panel] = []
-    for environment in frames.environments():
-        here = (pl.col("environment") == environment) & pl.col("learner").is_in(list(looks))
-        data = frames.growth.filter(here & pl.col("regret").is_not_null())
+    for game, data in frames.by_game("growth", styles, known="regret"):
         if data["horizon"].n_unique() > 1:
-            panels.append(_panel(environment, data, looks))
+            panels.append(_panel(game["environment"], data, styles))
     return in_columns(panels, 2) if panels else None
 
 
@@ -57,7 +41,7 @@ def powers(data: pl.DataFrame) -> dict[str, statistics.Growth]:
     return found
 
 
-def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> Panel:
+def _panel(environment: str, data: pl.DataFrame, styles: Mapping[str, Style]) -> Panel:
     points = over_seeds(data, "horizon", "regret").filter(pl.col("mean") > 0)
     fitted = powers(data)
     horizons = sorted(data["horizon"].unique())
@@ -68,13 +52,13 @@ def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> P
     ]
     across = Axis("horizon T", "log", horizons[0], horizons[-1], at=tuple(horizons))
     up = log_axis("regret at T", [*points["mean"], *points["high"], *(row["fit"] for row in rows)], floor=1.0)
-    x, colour = across.x("horizon:Q"), colour_of(looks)
+    x, colour = across.x("horizon:Q"), styled(styles, "color")
     low = pl.col("low").clip(lower_bound=up.low)  # the mean is positive, and so is all above it
     dots = alt.Chart(points.with_columns(low).with_columns(pl.col("mean", "low", "high").round_sig_figs(5)))
     layers = [
-        dots.mark_rule().encode(x=x, y=up.y("low:Q"), y2="high:Q", color=colour, opacity=faded(0.5)),
+        dots.mark_rule().encode(x=x, y=up.y("low:Q"), y2="high:Q", **colour, opacity=faded(0.5)),
         dots.mark_point(filled=True, size=40).encode(
-            x=x, y=up.y("mean:Q"), color=colour, shape=shape_of(looks), opacity=faded()
+            x=x, y=up.y("mean:Q"), **styled(styles, "color", "shape"), opacity=faded()
         ),
         hover(dots).encode(
             x=x, y=up.y("mean:Q"), tooltip=["learner:N", "horizon:Q", alt.Tooltip("mean:Q", format=",.4~g")]
@@ -82,12 +66,13 @@ def _panel(environment: str, data: pl.DataFrame, looks: Mapping[str, Look]) -> P
     ]
     if rows:
         line = alt.Chart(pl.DataFrame(rows).with_columns(pl.col("fit").round_sig_figs(5))).mark_line(strokeWidth=1.5)
-        layers.insert(0, line.encode(x=x, y=up.y("fit:Q"), color=colour, strokeDash=dash_of(looks), opacity=faded(0.8)))
-    heights = dict(points.sort("horizon").group_by("learner").agg(pl.col("mean").last()).iter_rows())
-    ends = [End(one, f"{one}: {_words(fitted.get(one))}", heights[one]) for one in looks if one in heights]
-    size = room_for(len(ends), SIZE)
-    layers += names(ends, up, size, looks)
-    return alt.layer(*layers).properties(width=size[0], height=size[1], title=upright(environment))
+        fit = line.encode(x=x, y=up.y("fit:Q"), **styled(styles, "color", "strokeDash"), opacity=faded(0.8))
+        layers.insert(0, fit)
+    ends = [
+        end._replace(text=f"{end.learner}: {_words(fitted.get(end.learner))}")
+        for end in ends_of(points, "horizon", list(styles))
+    ]
+    return with_names(layers, ends, up, SIZE, styles, environment)
 
 
 def _words(power: statistics.Growth | None) -> str:

@@ -1,4 +1,4 @@
-"""Standings: the leaderboard as a picture, and the time a round takes."""
+"""The leaderboard as a figure, and the time per round."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import altair as alt
 import polars as pl
 
 from turncoat.report.figures.axes import Axis, log_axis, symlog_axis
-from turncoat.report.figures.panel import Panel, colour_of, faded, hover, in_columns, shape_of, upright
+from turncoat.report.figures.panel import Panel, faded, hover, in_columns, styled, upright
 from turncoat.report.frames import Frames
-from turncoat.report.styles import Look, label
+from turncoat.report.styles import Style, label
 
 ROW = 19  # pixels
 WIDTH = 190
@@ -20,32 +20,29 @@ TIMES_WIDTH = 420
 SHORT_NAME = 15  # letters, beside which four panels fit on the page
 
 
-def _rows(looks: Mapping[str, Look], *, named: bool) -> alt.Y:
-    """The learners, best at the top; those that see more stand below, with their league."""
-    words = {learner: label(learner, look) for learner, look in looks.items()}
+def _rows(styles: Mapping[str, Style], *, named: bool) -> alt.Y:
+    """The learners, best at the top; those that see more stand below, with their group."""
+    words = {learner: label(learner, style) for learner, style in styles.items()}
     said: dict[str, Any] = {}
     if any(name != text for name, text in words.items()):
         said["labelExpr"] = f"{json.dumps(words)}[datum.value]"
     axis = alt.Axis(labels=named, ticks=False, domain=False, grid=True, labelLimit=260, labelPadding=8, **said)
-    return alt.Y("learner:N", title=None, scale=alt.Scale(domain=list(looks)), axis=axis)
+    return alt.Y("learner:N", title=None, scale=alt.Scale(domain=list(styles)), axis=axis)
 
 
-def _present(looks: Mapping[str, Look], frame: pl.DataFrame) -> dict[str, Look]:
-    """The looks of those that are there."""
+def _present(styles: Mapping[str, Style], frame: pl.DataFrame) -> dict[str, Style]:
+    """The styles of those that are there."""
     there = set(frame["learner"])
-    return {learner: look for learner, look in looks.items() if learner in there}
+    return {learner: style for learner, style in styles.items() if learner in there}
 
 
-def leaderboard(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
+def leaderboard(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart:
     """Regret and its interval for each learner, a panel for each environment; beside it the rank and its interval."""
-    looks = _present(looks, frames.leaderboard)
-    columns = _columns(len(frames.environments()), max(len(label(*one)) for one in looks.items()))
+    styles = _present(styles, frames.leaderboard)
+    columns = _columns(len(frames.environments()), max(len(label(*one)) for one in styles.items()))
     panels: list[Panel] = []
-    for environment in frames.environments():
-        here = (pl.col("environment") == environment) & pl.col("learner").is_in(list(looks))
-        board = frames.leaderboard.filter(here)
-        if not board.is_empty():
-            panels.append(_board(environment, board, looks, named=len(panels) % columns == 0))
+    for game, board in frames.by_game("leaderboard", styles):
+        panels.append(_board(game["environment"], board, styles, named=len(panels) % columns == 0))
     return in_columns(panels, columns, spacing=24)
 
 
@@ -56,19 +53,19 @@ def _columns(n_panels: int, longest_name: int) -> int:
     return 2 if n_panels == 4 else min(3, n_panels)
 
 
-def _board(environment: str, board: pl.DataFrame, looks: Mapping[str, Look], *, named: bool) -> Panel:
+def _board(environment: str, board: pl.DataFrame, styles: Mapping[str, Style], *, named: bool) -> Panel:
     values = [x for name in ("regret", "low", "high") for x in board[name].fill_nan(None).drop_nulls()]
     across = log_axis("regret", values) if min(values) > 0 else symlog_axis("regret", values, 10.0)
     data = board.with_columns(
         rank_words=pl.struct("rank", "rank_low", "rank_high").map_elements(rank_words, return_dtype=pl.String)
     ).with_columns(pl.col("regret", "low", "high").fill_nan(None).round_sig_figs(5))
     base = alt.Chart(data)
-    y, colour = _rows(looks, named=named), colour_of(looks)
+    y, colour = _rows(styles, named=named), styled(styles, "color")
     tips: list[Any] = ["learner:N", *(alt.Tooltip(f"{name}:Q", format=",.4~g") for name in ("regret", "low", "high"))]
     layers = [
-        base.mark_rule(strokeWidth=2).encode(x=across.x("low:Q"), x2="high:Q", y=y, color=colour, opacity=faded()),
+        base.mark_rule(strokeWidth=2).encode(x=across.x("low:Q"), x2="high:Q", y=y, **colour, opacity=faded()),
         base.mark_point(filled=True, size=52).encode(
-            x=across.x("regret:Q"), y=y, color=colour, shape=shape_of(looks), opacity=faded(), tooltip=tips
+            x=across.x("regret:Q"), y=y, **styled(styles, "color", "shape"), opacity=faded(), tooltip=tips
         ),
         base.mark_text(align="left", baseline="middle").encode(
             x=alt.value(WIDTH + 8), y=y, text="rank_words:N", opacity=faded()
@@ -76,7 +73,7 @@ def _board(environment: str, board: pl.DataFrame, looks: Mapping[str, Look], *, 
     ]
     head = alt.Chart(pl.DataFrame({"text": ["rank"]})).mark_text(style="note", align="left", baseline="bottom")
     layers.append(head.encode(x=alt.value(WIDTH + 8), y=alt.value(-3), text="text:N"))
-    return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(looks), title=upright(environment))
+    return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(styles), title=upright(environment))
 
 
 def rank_words(rank: dict[str, Any]) -> str:
@@ -86,25 +83,25 @@ def rank_words(rank: dict[str, Any]) -> str:
     return best if low is None or high is None or low == high else f"{best} ({low:g}–{high:g})"
 
 
-def times(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart:
-    """Nanoseconds a round: every game a tick, the median a marker with its number."""
+def times(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart:
+    """Nanoseconds per round: every game a tick, the median a marker with its number."""
     assert frames.times is not None
-    data = frames.times.filter(pl.col("learner").is_in(list(looks)))
-    looks = _present(looks, data)
+    data = frames.times.filter(pl.col("learner").is_in(list(styles)))
+    styles = _present(styles, data)
     value = pl.col("ns_per_round")
     medians = data.group_by("learner").agg(value.median()).sort("learner")
-    across: Axis = log_axis("nanoseconds a round", data["ns_per_round"].to_list())
-    y, colour = _rows(looks, named=True), colour_of(looks)
+    across: Axis = log_axis("nanoseconds per round", data["ns_per_round"].to_list())
+    y, colour = _rows(styles, named=True), styled(styles, "color")
     every = alt.Chart(data.select("environment", "learner", "seed", value.round_sig_figs(4))).mark_tick(thickness=1)
     middle = alt.Chart(medians.with_columns(value.round_sig_figs(4)))
     where = {"x": across.x("ns_per_round:Q"), "y": y}
     tips: list[Any] = ["learner:N", "environment:N", "seed:Q", alt.Tooltip("ns_per_round:Q", format=",.0f")]
     layers = [
-        every.encode(**where, color=colour, opacity=faded(0.45)),
+        every.encode(**where, **colour, opacity=faded(0.45)),
         hover(every).encode(**where, tooltip=tips),
-        middle.mark_point(filled=True, size=52).encode(**where, color=colour, shape=shape_of(looks), opacity=faded()),
+        middle.mark_point(filled=True, size=52).encode(**where, **styled(styles, "color", "shape"), opacity=faded()),
         middle.mark_text(align="left", baseline="middle").encode(
             x=alt.value(TIMES_WIDTH + 8), y=y, text=alt.Text("ns_per_round:Q", format=",.0f"), opacity=faded()
         ),
     ]
-    return in_columns([alt.layer(*layers).properties(width=TIMES_WIDTH, height=ROW * len(looks))], 1)
+    return in_columns([alt.layer(*layers).properties(width=TIMES_WIDTH, height=ROW * len(styles))], 1)

@@ -14,7 +14,7 @@ import polars as pl
 from turncoat.report.figures.axes import SHORT, Axis
 from turncoat.report.figures.panel import Panel, blank, faded, in_columns
 from turncoat.report.frames import Frames
-from turncoat.report.styles import BELIEVED, EDGE, EMPTY, FULL, PLANTED, Look
+from turncoat.report.styles import BELIEVED, EDGE, EMPTY, FULL, PLANTED, Style
 from turncoat.types import Matrix
 
 N_BINS = 60
@@ -43,17 +43,6 @@ class Map(NamedTuple):
 NOTHING = Map(np.zeros((1, N_BINS)), [""], [])
 
 
-class Place(NamedTuple):
-    """Which map this is, and whether it is at an edge of its block."""
-
-    learner: str
-    environment: str
-    top: bool
-    right: bool
-    bottom: bool
-    left: bool
-
-
 class Grid(NamedTuple):
     """What all maps of a figure share."""
 
@@ -61,7 +50,7 @@ class Grid(NamedTuple):
     most: float  # the darkest value
     value: str  # what a cell holds, in words
     side: str  # what a row is
-    looks: Mapping[str, Look]
+    styles: Mapping[str, Style]
 
 
 def shown_learners(learners: list[str], n_environments: int) -> list[str]:
@@ -70,29 +59,25 @@ def shown_learners(learners: list[str], n_environments: int) -> list[str]:
 
 
 def figure(
-    frames: Frames, maps: dict[tuple[str, str], Map], value: str, side: str, looks: Mapping[str, Look]
+    frames: Frames, maps: dict[tuple[str, str], Map], value: str, side: str, styles: Mapping[str, Style]
 ) -> alt.ConcatChart:
     """The maps of these (environment, learner), side by side; `value` and `side` say what a cell and a row are."""
     environments = [one for one in frames.environments() if any(key[0] == one for key in maps)]
-    raced = [one for one in looks if any(key[1] == one for key in maps)]
+    raced = [one for one in styles if any(key[1] == one for key in maps)]
     learners = shown_learners(raced, len(environments))
     T = max(frames.games["horizon"].to_list())
     most = max(float(maps[key].cells.max()) for key in maps)
-    grid = Grid(T, math.ceil(most * 10 - 1e-9) / 10, value, side, looks)
+    grid = Grid(T, math.ceil(most * 10 - 1e-9) / 10, value, side, styles)
     columns = min(4, len(environments))
     panels: list[Panel] = []
     for start in range(0, len(environments), columns):
         block = environments[start : start + columns]
         for learner in learners:
             for environment in block:
-                edges = (
-                    learner == learners[0],
-                    environment == block[-1],
-                    learner == learners[-1],
-                    environment == block[0],
-                )
-                place = Place(learner, environment, *edges)
-                panels.append(_map(maps.get((environment, learner), NOTHING), grid, place))
+                drawn = maps.get((environment, learner), NOTHING)
+                axes = learner == learners[-1], environment == block[0]
+                name = learner if environment == block[-1] else ""
+                panels.append(_map(drawn, grid, axes, name, environment if learner == learners[0] else ""))
             panels += [blank()] * (columns - len(block))
     whole = in_columns(panels, columns, spacing=12)
     if len(learners) < len(raced):
@@ -100,16 +85,17 @@ def figure(
     return whole
 
 
-def _map(drawn: Map, grid: Grid, place: Place) -> Panel:
+def _map(drawn: Map, grid: Grid, axes: tuple[bool, bool], learner: str, title: str) -> Panel:
+    """One map, with axes below and to the left if it is at these edges; named to the right and above, if at all."""
     across = Axis("round", "linear", 0.0, float(grid.horizon))
-    below = place.bottom
+    below, left = axes
     axis = alt.Axis(labelExpr=SHORT, tickCount=3, grid=False, labels=below, ticks=below, domain=False)
     x = alt.X("x:Q", title=across.title if below else None, scale=across.scale(), axis=axis)
-    y = _side(drawn.labels, grid.side if place.left else None)
-    cells = _boxes(drawn, grid.horizon)
+    y = _side(drawn.labels, grid.side if left else None)
+    cells = pl.DataFrame(_boxes(drawn, grid.horizon), ["x", "x2", "y", "y2", "row", "value"])
     legend = alt.Legend(title=grid.value, orient="bottom", format="~%", gradientLength=120, tickCount=2)
     scale = alt.Scale(domain=[0, grid.most], range=[EMPTY, FULL])
-    box = alt.Chart(_frame(cells, ["x", "x2", "y", "y2", "row", "value"])).mark_rect()
+    box = alt.Chart(cells).mark_rect()
     tips = [alt.Tooltip("row:N", title=grid.side), alt.Tooltip("x:Q", title="from round", format=",.0f")]
     tips.append(alt.Tooltip("value:Q", title=grid.value, format=".1%"))
     layers = [
@@ -120,11 +106,10 @@ def _map(drawn: Map, grid: Grid, place: Place) -> Panel:
         layers.append(line.encode(x=x, x2="x2:Q", y=y))
     if drawn.marks:
         layers.append(_marked(drawn.marks, x, y))
-    if place.right:
-        layers += _name(place.learner, grid.looks)
-    title = alt.TitleParams(place.environment if place.top else "", offset=6, frame="group")
-    background = alt.ViewBackground(fill=EMPTY)
-    return alt.layer(*layers, view=background).properties(width=WIDTH, height=HEIGHT, title=title)
+    if learner:
+        layers += _name(learner, grid.styles)
+    above, background = alt.TitleParams(title, offset=6, frame="group"), alt.ViewBackground(fill=EMPTY)
+    return alt.layer(*layers, view=background).properties(width=WIDTH, height=HEIGHT, title=above)
 
 
 def _marked(marks: Sequence[Mark], x: alt.X, y: alt.Y) -> alt.Chart:
@@ -150,11 +135,11 @@ def _side(labels: list[str], title: str | None) -> alt.Y:
     return alt.Y("y:Q", title=title, scale=alt.Scale(domain=[-0.5, n - 0.5], nice=False, zero=False), axis=axis)
 
 
-def _name(learner: str, looks: Mapping[str, Look]) -> list[alt.Chart]:
+def _name(learner: str, styles: Mapping[str, Style]) -> list[alt.Chart]:
     """The learner's name and marker, to the right of its row."""
-    base, look = alt.Chart(pl.DataFrame({"learner": [learner]})), looks[learner]
+    base, style = alt.Chart(pl.DataFrame({"learner": [learner]})), styles[learner]
     y = alt.value(HEIGHT / 2)
-    marker = base.mark_point(filled=True, size=34, color=look.colour, shape=look.shape)
+    marker = base.mark_point(filled=True, size=34, color=style.colour, shape=style.shape)
     text = base.mark_text(align="left", baseline="middle").encode(x=alt.value(WIDTH + 20), y=y, text="learner:N")
     return [marker.encode(x=alt.value(WIDTH + 12), y=y, opacity=faded()), text.encode(opacity=faded())]
 
@@ -171,8 +156,3 @@ def _boxes(drawn: Map, horizon: int) -> list[dict[str, Any]]:
                 what = {"row": drawn.labels[h], "value": round(float(row[start]), 3)}
                 boxes.append({**wide, "y": h - 0.5, "y2": min(h + 0.52, len(drawn.cells) - 0.5), **what})
     return boxes
-
-
-def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pl.DataFrame:
-    """The rows as a frame, with these columns even if there are none."""
-    return pl.DataFrame(rows) if rows else pl.DataFrame({name: [] for name in columns})

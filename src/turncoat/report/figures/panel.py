@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from turncoat.report.figures.axes import Axis, spread
-from turncoat.report.styles import Look, label
+from turncoat.report.styles import Style, label
 
 LABEL_GAP = 13  # pixels from one name to the next
 LABEL_EDGE = 6  # and from the ends of the panel
@@ -33,28 +33,15 @@ def faded(value: float = 1.0, channel: Any = alt.OpacityValue) -> Any:
     return channel(0.08 * value, condition={"test": IN_FOCUS, "value": value})
 
 
-def colour_of(looks: Mapping[str, Look]) -> alt.Color:
-    """The learners' colours."""
-    scale = alt.Scale(domain=list(looks), range=[look.colour for look in looks.values()])
-    return alt.Color("learner:N", scale=scale, legend=None)
-
-
-def dash_of(looks: Mapping[str, Look]) -> alt.StrokeDash:
-    """The learners' dashes."""
-    scale = alt.Scale(domain=list(looks), range=[list(look.dash) for look in looks.values()])
-    return alt.StrokeDash("learner:N", scale=scale, legend=None)
-
-
-def width_of(looks: Mapping[str, Look]) -> alt.StrokeWidth:
-    """How thick the learners' lines are."""
-    scale = alt.Scale(domain=list(looks), range=[look.width for look in looks.values()])
-    return alt.StrokeWidth("learner:O", scale=scale, legend=None)  # :O, for the order is that of the domain
-
-
-def shape_of(looks: Mapping[str, Look]) -> alt.Shape:
-    """The learners' markers."""
-    scale = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
-    return alt.Shape("learner:N", scale=scale, legend=None)
+def styled(styles: Mapping[str, Style], *channels: str) -> dict[str, Any]:
+    """These channels of an encoding, with what each learner has there: color, shape, strokeDash, strokeWidth."""
+    fields = {"color": "colour", "shape": "shape", "strokeDash": "dash", "strokeWidth": "width"}
+    encoded = {}
+    for channel in channels:
+        scale = alt.Scale(domain=list(styles), range=[getattr(style, fields[channel]) for style in styles.values()])
+        kind = "O" if channel == "strokeWidth" else "N"  # O, for the order is that of the domain
+        encoded[channel] = getattr(alt, channel[0].upper() + channel[1:])(f"learner:{kind}", scale=scale, legend=None)
+    return encoded
 
 
 def over_seeds(frame: pl.DataFrame, x: str, y: str) -> pl.DataFrame:
@@ -72,7 +59,7 @@ def over_seeds(frame: pl.DataFrame, x: str, y: str) -> pl.DataFrame:
     )
 
 
-def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look], field: str) -> list[alt.Chart]:
+def lines(data: pl.DataFrame, across: Axis, up: Axis, styles: Mapping[str, Style], field: str) -> list[alt.Chart]:
     """Bands and lines of a frame from `over_seeds`, and a layer of tooltips.
 
     A log axis has no place for what is not positive: there a line leaves the panel at the bottom. Only then is it
@@ -84,17 +71,15 @@ def lines(data: pl.DataFrame, across: Axis, up: Axis, looks: Mapping[str, Look],
     kept = {"at": f"max(datum.mean, {below!r})", "point": f"max(datum.mean, {up.low!r})"}
     kept |= {"bottom": f"max(datum.low, {up.low!r})", "top": f"max(datum.high, {up.low!r})"}
     base = alt.Chart(rounded).transform_calculate(**kept)
-    x, colour = across.x(f"{field}:Q"), colour_of(looks)
+    x, shade = across.x(f"{field}:Q"), faded(0.16, alt.FillOpacityValue)
     band = base.mark_area(opacity=1).encode(
-        x=x, y=up.y("bottom:Q"), y2="top:Q", color=colour, fillOpacity=faded(0.16, alt.FillOpacityValue)
+        x=x, y=up.y("bottom:Q"), y2="top:Q", fillOpacity=shade, **styled(styles, "color")
     )
     alone: dict[str, Any] = {"point": {"filled": True, "size": 36}} if data[field].n_unique() == 1 else {}
     line = base.mark_line(clip=leaves, **alone).encode(
         x=x,
         y=up.y("at:Q"),
-        color=colour,
-        strokeDash=dash_of(looks),
-        strokeWidth=width_of(looks),
+        **styled(styles, "color", "strokeDash", "strokeWidth"),
         strokeOpacity=faded(1.0, alt.StrokeOpacityValue),
     )
     tips = [
@@ -135,34 +120,43 @@ def ends_of(data: pl.DataFrame, field: str, order: list[str]) -> list[End]:
     return [End(learner, learner, heights[learner]) for learner in order if learner in heights]
 
 
-def names(ends: list[End], up: Axis, size: tuple[int, int], looks: Mapping[str, Look]) -> list[Any]:
+def names(ends: list[End], up: Axis, size: tuple[int, int], styles: Mapping[str, Style]) -> list[Any]:
     """Names to the right of the panel, none on another, each joined to the end of its line by a leader.
 
     An end that is no learner's, such as a theorem's, gets a name without colour and marker; that of a learner that sees
-    more than the others its league.
+    more than the others its group.
     """
     width, height = size
-    ends = [end._replace(text=label(end.text, looks.get(end.learner))) for end in ends]
+    ends = [end._replace(text=label(end.text, styles.get(end.learner))) for end in ends]
     tips = [height - up.pixel(end.height, height) for end in ends]
     rows = [
         {"learner": end.learner, "text": end.text, "x": width, "x2": width + 16, "x3": width + 24}
         | {"y": round(tip, 2), "y2": round(place, 2)}
         for end, tip, place in zip(ends, tips, spread(tips, LABEL_GAP, LABEL_EDGE, height - LABEL_EDGE), strict=True)
     ]
-    learners = [row for row in rows if row["learner"] in looks]
-    others = [row for row in rows if row["learner"] not in looks]
+    learners = [row for row in rows if row["learner"] in styles]
+    others = [row for row in rows if row["learner"] not in styles]
     layers = []
     if learners:
-        base, colour = alt.Chart(pl.DataFrame(learners)), colour_of(looks)
-        marker = base.mark_point(filled=True, size=34).encode(**_at("x2", "y2"), shape=shape_of(looks))
+        base = alt.Chart(pl.DataFrame(learners))
+        marker = base.mark_point(filled=True, size=34).encode(**_at("x2", "y2"), **styled(styles, "color", "shape"))
         text = base.mark_text(align="left", baseline="middle").encode(**_at("x3", "y2"), text="text:N")
-        layers += [_leader(base).encode(color=colour, opacity=faded(0.8)), marker.encode(color=colour, opacity=faded())]
-        layers += [text.encode(opacity=faded())]
+        layers += [_leader(base).encode(**styled(styles, "color"), opacity=faded(0.8))]
+        layers += [marker.encode(opacity=faded()), text.encode(opacity=faded())]
     if others:
         base = alt.Chart(pl.DataFrame(others))
         text = base.mark_text(align="left", baseline="middle", style="theory-name")
         layers += [_leader(base, style="mark"), text.encode(**_at("x3", "y2"), text="text:N")]
     return layers
+
+
+def with_names(
+    layers: list[Any], ends: list[End], up: Axis, size: tuple[int, int], styles: Mapping[str, Style], title: str
+) -> Panel:
+    """A panel of these layers, at least of this size, with names where its lines end."""
+    width, height = size = room_for(len(ends), size)
+    named = alt.layer(*layers, *names(ends, up, size, styles))
+    return named.properties(width=width, height=height, title=upright(title))
 
 
 def room_for(n_names: int, size: tuple[int, int]) -> tuple[int, int]:

@@ -19,7 +19,6 @@ from turncoat.report.figures.panel import (
     End,
     Panel,
     blank,
-    colour_of,
     faded,
     hover,
     in_columns,
@@ -27,31 +26,29 @@ from turncoat.report.figures.panel import (
     names,
     over_seeds,
     planted_mark,
-    shape_of,
+    styled,
 )
 from turncoat.report.frames import Frames
-from turncoat.report.styles import Look
+from turncoat.report.styles import Style
 
 SIZE = (205, 170)
 PARTS = {"master_regret": "master, against base", "base_regret": "base, against path"}
 SUM = "their sum"
 
 
-def split(frames: Frames, looks: Mapping[str, Look]) -> alt.ConcatChart | None:
+def split(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart | None:
     """Both parts for every base at the last round, mean over the seeds."""
-    assert frames.split is not None
-    known = frames.split.filter(pl.col("learner").is_in(list(looks)) & pl.col("base_regret").is_not_null())
-    last = known.filter(pl.col("t") == pl.col("t").max().over("environment"))
-    environments = [one for one in frames.environments() if one in set(last["environment"])]
-    masters = shown_learners([one for one in looks if one in set(last["learner"])], len(environments))
+    games = list(frames.by_game("split", styles, known="base_regret"))
+    split_learners = {learner for _, data in games for learner in data["learner"]}
+    masters = shown_learners([one for one in styles if one in split_learners], len(games))
     panels: list[Panel] = []
-    for game in frames.games.filter(pl.col("environment").is_in(environments)).iter_rows(named=True):
-        here = last.filter((pl.col("environment") == game["environment"]) & pl.col("learner").is_in(masters))
-        up = _up(here)
+    for game, data in games:
+        last = data.filter((pl.col("t") == pl.col("t").max()) & pl.col("learner").is_in(masters))
+        up = _up(last)
         for learner in masters:
-            one = here.filter(pl.col("learner") == learner)
+            one = last.filter(pl.col("learner") == learner)
             words = _words(frames.bounds, game, learner)
-            panels.append(_panel(game, learner, one, words, up, looks) if not one.is_empty() else blank())
+            panels.append(_panel(game, learner, one, words, up, styles) if not one.is_empty() else blank())
     return in_columns(panels, 2 if len(masters) in (2, 4) else min(3, len(masters)), spacing=24) if panels else None
 
 
@@ -64,7 +61,7 @@ def _up(here: pl.DataFrame) -> Axis:
 
 
 def _panel(
-    game: dict[str, Any], learner: str, one: pl.DataFrame, words: str, up: Axis, looks: Mapping[str, Look]
+    game: dict[str, Any], learner: str, one: pl.DataFrame, words: str, up: Axis, styles: Mapping[str, Style]
 ) -> Panel:
     candidates = one["candidate"].to_list()
     across = Axis("S that the base is tuned for", "log", min(candidates) / 1.3, max(candidates) * 1.3)
@@ -77,14 +74,17 @@ def _panel(
     ]
     layers = [*_levels(total, up), *planted_mark(game["n_switches"], across)]
     layers += _base(theirs, across, up)
-    layers += lines(mine, across, up, looks, "candidate")[:2]
+    layers += lines(mine, across, up, styles, "candidate")[:2]
     marker = alt.Chart(mine.with_columns(pl.col("mean").round_sig_figs(5))).mark_point(filled=True, size=34)
     layers.append(
         marker.encode(
-            x=across.x("candidate:Q"), y=up.y("mean:Q"), color=colour_of(looks), shape=shape_of(looks), opacity=faded()
+            x=across.x("candidate:Q"),
+            y=up.y("mean:Q"),
+            **styled(styles, "color", "shape"),
+            opacity=faded(),
         )
     )
-    layers += [_tooltips(mine, theirs, total, across, up), *names(ends, up, SIZE, looks)]
+    layers += [_tooltips(mine, theirs, total, across, up), *names(ends, up, SIZE, styles)]
     title = alt.TitleParams(
         game["environment"], subtitle=[learner, words], subtitleFontSize=11, offset=16, frame="group"
     )

@@ -12,7 +12,7 @@ import msgspec
 
 from turncoat._version import __version__
 from turncoat.errors import StateError
-from turncoat.optional_imports import needed
+from turncoat.optional_imports import require
 from turncoat.service.errors import NotFound
 from turncoat.service.experiments.snapshot import ArmRow, Config, Learner, Snapshot
 from turncoat.service.store.interface import Raced, Row, Session, Store, StoreError
@@ -183,6 +183,6 @@ def checksum(state: bytes) -> str:
 
 def machine() -> str:
     """What numbers depend on in their last digits: processor, compiler and libraries."""
-    cpu = needed("llvmlite.binding", "the service", "serve").get_host_cpu_name()
+    cpu = require("llvmlite.binding", "the service", "serve").get_host_cpu_name()
     numpy, numba = map(metadata.version, ("numpy", "numba"))
     return f"turncoat {__version__}, numpy {numpy}, numba {numba}, {platform.machine()} {cpu}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turncoat.optional_imports import needed
+from turncoat.optional_imports import require
 from turncoat.service.store.interface import Session, Store, StoreDown, StoreError
 
 
@@ -18,7 +18,7 @@ def open_store(where: str, *, beside: bool = False) -> Store:
         return SQLiteStore(where, beside=beside)
     if kind not in ("postgresql", "postgres"):
         raise StoreError(f"the store's address begins with {kind}://; accepted are postgresql:// and names of files")
-    needed("psycopg", "a PostgreSQL store", "postgres")
+    require("psycopg", "a PostgreSQL store", "postgres")
     from turncoat.service.store.postgres import PostgresStore
 
     return PostgresStore(where)

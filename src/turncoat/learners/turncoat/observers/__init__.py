@@ -1,1 +1,1 @@
-"""What is noted beside Turncoat's rule: the history behind its explanations, and the certificate's sums."""
+"""Observers, called beside Turncoat's rule: the history behind its explanations, and the certificate's sums."""

@@ -1,7 +1,7 @@
-"""The certificate: what the right side of Turncoat's oracle inequality came to, estimated after the fact.
+"""The certificate: the right side of Turncoat's oracle inequality, estimated from the rounds played.
 
 Each clipped base j has one, the sum of the seven terms below, and the least of them counts. Its mean over the learner's
-luck is an upper bound on the expected regret against the best path with S switches; one certificate is an estimate of
+draws is an upper bound on the expected regret against the best path with S switches; one certificate is an estimate of
 that, heavy-tailed, and claims no probability. It covers games in which every loss was told before the next ask, to
 arms that stayed the same. The theorem and its proof: docs/guarantee.md, sections 2 and 5.
 
@@ -16,13 +16,38 @@ import math
 import reprlib
 from typing import Any, NamedTuple
 
+from turncoat._compile.jit import jit_rule
 from turncoat.errors import OptionError
-from turncoat.learners.turncoat.constants import MOST_ETA, N_CLIPPED, NAMES, set_rates_plainly
+from turncoat.learners.parts.importance_weights import importance_weighted
+from turncoat.learners.turncoat.constants import MOST_ETA, N_BASES, N_CLIPPED, NAMES, set_rates
 from turncoat.learners.turncoat.state import TurncoatState
-from turncoat.validation.games import MOST_ROUNDS, is_whole
+from turncoat.validation.numbers import MOST_ROUNDS, is_whole
 
 BELOW = 1.0 + MOST_ETA  # no centred exponent of the master is further below 0
 CURVE = (math.exp(BELOW) - 1.0 - BELOW) / BELOW**2
+
+
+SAME = 1e-9  # probabilities that differ by less, relatively, differ by rounding
+
+
+@jit_rule
+def spend(state: TurncoatState, q: float, q_now: float, loss: float) -> None:
+    """Add a round to `spent`. `x` holds d(h), `chance` P_h of the arm told; q: what it was served with, q_now: now."""
+    eta, spent = state.eta[0], state.spent
+    mean, square, floors = 0.0, 0.0, 0.0
+    for h in range(N_BASES):
+        d = state.x[h]
+        mean += state.p[h] * d
+        square += state.p[h] * d * d
+        floors += state.floors[h]
+    spent[0] += eta * max(square - mean * mean, 0.0)  # M
+    estimate = importance_weighted(loss, q)
+    for i in range(N_CLIPPED):
+        estimated = state.chance[i] * estimate
+        spent[1 + i] += 0.5 * state.rates[i] * estimated * estimate  # V_j
+        spent[1 + N_CLIPPED + i] += estimated - (1.0 - floors) * (eta * state.x[i]) / eta  # W_j
+    if abs(q - q_now) > SAME * q:
+        spent[1 + 2 * N_CLIPPED] += 1.0  # not covered: told late, or among some arms only
 
 
 class Certificate(NamedTuple):
@@ -90,7 +115,7 @@ def certify(state: TurncoatState, fresh: TurncoatState, S: int, width: float) ->
         if told < T:
             known = list(fresh.floors)
             fresh.guess[0] *= 2.0
-            set_rates_plainly(fresh)
+            set_rates(fresh)
     found = []
     for j in range(N_CLIPPED):
         switches = (S + 1) * (1.0 - 1.0 / N) * far / float(state.rates[j]) - begun[j]

@@ -1,10 +1,10 @@
-"""What Turncoat writes down about itself, in bounded memory: `explain` reads it.
+"""The history of a Turncoat, in bounded memory: shares of arms, trust, and beliefs about the best arm.
 
-The diary has 64 pages. A page holds how often each arm was told over some rounds, and how much each base was trusted at
-their end. When all pages are full, neighbours are put on one page, and pages hold twice the rounds from then on.
+The history has 64 pages. A page holds how often each arm was told over some rounds, and how much each base was trusted
+at their end. When all pages are full, neighbours are put on one page, and pages hold twice the rounds from then on.
 
-The arm believed best is found by a vote. Each tell, the arm that is the most likely to be served has as many votes as
-that probability; an arm's votes and those of all others cancel out (Boyer & Moore's majority vote, with weights), so
+The arm believed best is found by a vote. At each tell, the arm that is the most likely to be served gets as many votes
+as that probability; an arm's votes and those of all others cancel out (Boyer & Moore's majority vote, with weights), so
 one number is enough. An arm with 48 votes more than the others have together is believed best, and has no more than
 these 48 to lose. So another one is believed after some 96 rounds on its side. The switch is dated to the last round
 without any doubt, when the one before still had all 48.
@@ -16,7 +16,9 @@ probabilities that the arm had in them, summed up: their mean is how sure it was
 
 from __future__ import annotations
 
-from turncoat._compile.jit import jit_inside
+from typing import TypeAlias
+
+from turncoat._compile.jit import jit_rule, jit_step
 from turncoat.learners.turncoat.constants import N_BASES
 from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
 
@@ -24,9 +26,11 @@ ENOUGH = 48.0  # votes
 HASTY = 192.0  # rounds
 
 
-@jit_inside
-def write(state: TurncoatState, arm: int) -> None:
-    """One more round of an arm."""
+@jit_step
+def record(state: TurncoatState, arm: int) -> None:
+    """One more round of an arm; the last one that is left is believed best."""
+    if state.n_living[0] == 1.0:
+        believe(state, int(state.living[0]), 1.0, 1.0 if believed(state) == state.living[0] else 0.0)
     page = int(state.page[0])
     state.plays[page, arm] += 1.0
     state.page[1] += 1.0
@@ -40,7 +44,7 @@ def write(state: TurncoatState, arm: int) -> None:
         bind(state)
 
 
-@jit_inside
+@jit_step
 def bind(state: TurncoatState) -> None:
     """Two pages become one."""
     half = PAGES // 2
@@ -58,13 +62,38 @@ def bind(state: TurncoatState) -> None:
     state.page[2] *= 2.0
 
 
-@jit_inside
+@jit_step
 def believed(state: TurncoatState) -> int:
     """The arm believed best, retired or not; -1 before there is one."""
     return int(state.beliefs[int(state.n_beliefs[0] - 1.0) % BELIEFS, 1]) if state.n_beliefs[1] > 0.0 else -1
 
 
-@jit_inside
+# What a round shows: the arm believed best, the likeliest arm so far, its probability, that of the arm believed best.
+Look: TypeAlias = tuple[int, int, float, float]
+
+
+@jit_step
+def first_look(state: TurncoatState, arm: int) -> Look:
+    """Before any arm was looked at; `arm`: the one that was told."""
+    return believed(state), arm, 0.0, 0.0
+
+
+@jit_rule
+def look(seen: Look, k: int, q: float) -> Look:
+    """Look at arm k, which is served with probability q."""
+    best, top, most, q_best = seen
+    if q > most:
+        top, most = k, q
+    return best, top, most, q if k == best else q_best
+
+
+@jit_step
+def believe_in(state: TurncoatState, seen: Look, arm: int, q: float, q_believed: float) -> None:
+    """Vote for the likeliest of the arms seen and of the one told, which is served with probability q."""
+    believe(state, seen[1] if seen[2] >= q else arm, max(seen[2], q), q_believed)
+
+
+@jit_step
 def believe(state: TurncoatState, top: int, q: float, q_believed: float) -> None:
     """The likeliest arm is `top`, with probability q; that of the arm believed best is q_believed."""
     vote, now, best = state.vote, float(state.clock[0]), believed(state)
@@ -85,7 +114,7 @@ def believe(state: TurncoatState, top: int, q: float, q_believed: float) -> None
     vote[2] = now + 1.0
 
 
-@jit_inside
+@jit_step
 def turn(state: TurncoatState, arm: float, now: float) -> None:
     """Believe in this arm from now on: a new belief, or one in the place of a hasty one."""
     doubted, rows, n, kept = state.vote[2], state.beliefs, int(state.n_beliefs[0]), state.n_beliefs[1]

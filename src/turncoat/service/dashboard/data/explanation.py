@@ -59,8 +59,8 @@ def read_thought(session: Session, experiment: int) -> Thought:
         return speechless(str(problem))
     said = learner.explain()
     faiths: list[Faith] = []
-    for kind, trust in said.faiths.items():
-        first = max((base for base in said.bases if base.faith == kind), key=lambda base: base.trust)
+    for kind, trust in said.kinds.items():
+        first = max((base for base in said.bases if base.kind == kind), key=lambda base: base.trust)
         name, what = KINDS.get(kind, (kind, ""))
         faiths.append(Faith(name, what, min(trust, 1.0), str(first.arm), first.why))
     return Thought(

@@ -1,0 +1,30 @@
+"""`turncoat compile`: compile ahead, one line per learner with the seconds it took."""
+
+from __future__ import annotations
+
+import time
+
+from turncoat._compile.cache import CACHE, cache_home
+from turncoat._compile.progress import compiling
+from turncoat.cli.console import counted, screen
+from turncoat.errors import OptionError
+from turncoat.learners.entries import ENTRIES
+from turncoat.learners.registry import LEARNERS
+from turncoat.simulate import compile as compile_all
+
+
+def run_compile(learners: tuple[str, ...], environments: tuple[str, ...]) -> None:
+    """Compile, and say what and where it is."""
+    if CACHE is None:
+        raise OptionError(
+            f"nothing can be kept in {str(cache_home())!r}: accepted is a folder that can be written (NUMBA_CACHE_DIR)"
+        )
+    began, console = time.perf_counter(), screen()
+    names = list(dict.fromkeys([*LEARNERS, *ENTRIES] if "all" in learners else learners))
+    compile_all(
+        *names,
+        environments=environments or None,
+        on_compile=lambda name, seconds: console.print(f"{name:<32}{seconds:7.1f} s", soft_wrap=True),
+    )
+    kernels = counted(compiling.n_compiled, "kernel")
+    console.print(f"compiled {kernels} in {time.perf_counter() - began:.1f} s, kept in {CACHE}", soft_wrap=True)
