@@ -4,7 +4,7 @@ A process of its own, raw sockets kept alive, requests made up beforehand, answe
 the decision's id and its arm. JOB is JSON as in `Job`; what was found is printed as JSON, as in `Found`.
 
 Closed loop (`rate` 0): every connection decides, rewards and begins again at once; as fast as the service lets it.
-Open loop: `rate` rounds a second begin at times fixed beforehand, whatever the service does, and latency counts from
+Open loop: `rate` rounds per second begin at times fixed beforehand, whatever the service does, and latency counts from
 these times: a service that stops for a second is charged for all who would have come meanwhile.
 """
 

@@ -1,4 +1,4 @@
-"""Who looks on while the service is measured: one who sees when rewards are learned, one who opens pages."""
+"""Background observers of the service benchmark: one polls when rewards are learned, one opens dashboard pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Watcher(Onlooker):
     """Sees each version of the experiment when everybody can, so that the lag of a reward is what others wait for."""
 
     def __init__(self, database: str) -> None:
-        self._store = open_store(database, beside=True)
+        self._store = open_store(database, allow_in_use=True)
         self._seen: list[tuple[int, float]] = []
 
     def __exit__(self, *problem: object) -> None:

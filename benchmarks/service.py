@@ -1,4 +1,4 @@
-"""The decision service through HTTP and storage together: rounds a second, latency, how soon rewards are learned.
+"""The decision service through HTTP and storage together: rounds per second, latency, how soon rewards are learned.
 
 A round is a decision and its reward, each a request of its own, each on the disk before it is answered. All are about
 one experiment of four arms. Service, database and callers share the machine's cores. Beside it, in the same run: a bare
@@ -27,7 +27,7 @@ from tests.chaos.processes import Served
 from tests.chaos.wire import Line
 from tests.service.postgres_server import PostgresMissingError, PrivateServer, free_port
 
-STEADY = 500.0  # rounds a second at which latency is measured
+STEADY = 500.0  # rounds per second at which latency is measured
 LATE = 2.0  # ms: where the generator itself sends one in a hundred so late, the machine was not ours, and
 TRIES = 3  # the window is measured again, so often at most
 PAGES = ("/", "/experiments/hot", "/decisions", "/system")  # of the dashboard
@@ -60,9 +60,9 @@ class Measured:
 
 def load(job: Job, pids: Sequence[int] = ()) -> Found:
     """Have the generator do a job, in a process of its own; and see what it costs the service's processes."""
-    words = [sys.executable, "-m", "benchmarks.load", json.dumps(asdict(job))]
+    command = [sys.executable, "-m", "benchmarks.load", json.dumps(asdict(job))]
     before = processor_seconds(pids)
-    found = Found(**json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout))
+    found = Found(**json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
     found.service_cpu = (processor_seconds(pids) - before) / (job.seconds + job.warm)
     return found
 
@@ -167,7 +167,7 @@ def measure(effort: Effort, pages: Sequence[str] = PAGES) -> tuple[list[Found], 
 
 
 def rate(found: Sequence[Found]) -> float:
-    """Rounds a second in the best window."""
+    """Rounds per second in the best window."""
     return max((one.rounds / one.seconds for one in found), default=NAN)
 
 
@@ -199,7 +199,7 @@ def throughput(without: list[Found], results: dict[str, Measured], windows: int)
         "caller cores",
         "failed",
     ]
-    return Table("service: rounds a second, decide and reward, both durable", note, columns, cells)
+    return Table("service: rounds per second, decide and reward, both durable", note, columns, cells)
 
 
 def latency(results: dict[str, Measured], flushes: list[float], pairs: int) -> Table:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from turncoat.service.http.table import TABLE
+from turncoat.service.http.routes import ROUTES
 
 PAGE = Path(__file__).with_name("service.md")
 BEGIN, END = "<!-- routes: written by service_routes.py -->", "<!-- end of the routes -->"
@@ -20,7 +20,7 @@ def routes() -> str:
     """A line a route."""
     rows = [("", "", "scope", "")]
     rows.append(("---",) * 4)
-    rows += [(row.method, f"`{row.path.replace(':path', '')}`", row.scope or "open", row.says) for row in TABLE]
+    rows += [(row.method, f"`{row.path.replace(':path', '')}`", row.scope or "open", row.summary) for row in ROUTES]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

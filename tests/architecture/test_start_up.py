@@ -168,10 +168,10 @@ def test_a_service_begins_without_the_compiler() -> None:
 
     The dashboard is loaded last, and by those alone that show it.
     """
-    code = "import sys, turncoat.cli.service, turncoat.service.http.worker, turncoat.service.precompile as precompile"
+    code = "import sys, turncoat.cli.service, turncoat.service.http.app, turncoat.service.precompile as precompile"
     show = "print(*sorted({'jinja2', 'numba', 'numpy', 'rich'} & set(sys.modules)))"
     assert run(f"{code}; precompile.is_compiled(); {show}") == [""]
-    code += "; precompile.newborn(['a', 'b'], 1); import turncoat.service.http.door"
+    code += "; precompile.new_learner(['a', 'b'], 1); import turncoat.service.http.login"
     code += "; import turncoat.cli.console as c; c.screen()"
     assert run(f"{code}; {show}") == ["jinja2 numba numpy rich"]
 

@@ -26,16 +26,20 @@ FULL = (
 
 
 def main() -> int:
-    """Do what the words ask for."""
+    """Do what the arguments ask for."""
     signal.signal(signal.SIGTERM, _end)  # so that what was started is ended then too
-    words = _words()
+    arguments = _arguments()
     plans = [
-        plan._replace(kills=plan.kills if words.kills is None else words.kills, seed=words.seed, broken=words.broken)
+        plan._replace(
+            kills=plan.kills if arguments.kills is None else arguments.kills,
+            seed=arguments.seed,
+            broken=arguments.broken,
+        )
         for plan in FULL
-        if words.what in (plan.target, "all") and words.store in (plan.store, "both")
+        if arguments.what in (plan.target, "all") and arguments.store in (plan.store, "both")
     ]
     if not plans:
-        print(f"--what {words.what} is killed on PostgreSQL only")
+        print(f"--what {arguments.what} is killed on PostgreSQL only")
         return 2
     if any(plan.store == "postgres" for plan in plans):
         try:
@@ -49,12 +53,12 @@ def main() -> int:
         print()
     text = show(outcomes)
     print(text)
-    if words.output:
-        words.output.write_text(text + "\n")
+    if arguments.output:
+        arguments.output.write_text(text + "\n")
     return int(any(outcome.verdict.violations for outcome in outcomes))
 
 
-def _words() -> argparse.Namespace:
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, help="of each kind (full: 50 of the service, 10 of PostgreSQL, 100 ...)")
     parser.add_argument("--store", choices=["sqlite", "postgres", "both"], default="both")

@@ -1,6 +1,6 @@
 """Ways to break the service on purpose: the checker must find each, or it would find nothing else either.
 
-early     answers go out before the commit, which follows every fiftieth batch
+early     answers go out before the commit, which never comes after the first few; a restarted process commits
 cursor    the applier looks only for rewards that came after the last one it has applied
 twice     a reward told again counts again
 forget    an idempotency key is forgotten at once
@@ -15,19 +15,27 @@ from typing import Any
 from turncoat.service.experiments import learn, record, rewards
 from turncoat.service.store import sqlite
 
+COMMITTED = 9  # transactions that `early` commits: the experiments must be there
+
 
 def _early() -> None:
     n = 0
+    sound: Any = sqlite.SQLiteStore.transaction
 
     @contextmanager
     def transaction(store: sqlite.SQLiteStore) -> Iterator[sqlite.SQLiteSession]:
         nonlocal n
-        n += 1
         writer = store._writer
+        if n == 0 and writer.execute("SELECT 1 FROM sqlite_master WHERE name = 'decision'").fetchone():
+            sqlite.SQLiteStore.transaction = sound  # type: ignore[method-assign]
+            with sound(store) as session:
+                yield session
+            return
+        n += 1
         if not writer.in_transaction:
             writer.execute("BEGIN IMMEDIATE")
         yield sqlite.SQLiteSession(writer)
-        if n < 10 or n % 50 == 0:
+        if n <= COMMITTED:
             writer.execute("COMMIT")
 
     sqlite.SQLiteStore.transaction = transaction  # type: ignore[assignment,method-assign]
@@ -42,10 +50,10 @@ def _cursor() -> None:
 def _twice() -> None:
     is_good: Any = learn._Pass._is_good
 
-    def over(known: rewards.Known, now: float) -> bool:
+    def over(known: rewards.KnownDecision, now: float) -> bool:
         return known.expires_at is not None and known.expires_at <= now
 
-    rewards.Known.is_over = over  # type: ignore[assignment,method-assign]
+    rewards.KnownDecision.is_over = over  # type: ignore[assignment,method-assign]
     learn._Pass._is_good = lambda self, one: is_good(self, one._replace(applied_version=None))  # type: ignore[method-assign]
 
 
@@ -53,9 +61,9 @@ def _forget() -> None:
     record._Recording._asked_before = lambda self: {}  # type: ignore[method-assign]
     write: Any = record._Recording._add
 
-    def add(self: Any, table: str, *words: Any) -> None:
+    def add(self: Any, table: str, *arguments: Any) -> None:
         if table != "idempotency":
-            write(self, table, *words)
+            write(self, table, *arguments)
 
     record._Recording._add = add  # type: ignore[assignment,method-assign]
 

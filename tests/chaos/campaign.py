@@ -22,8 +22,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from tests.chaos.broken import COMMITTED
 from tests.chaos.checker import Verdict, Violation, check
-from tests.chaos.clients import Client, crowd, open_experiments
+from tests.chaos.clients import GIVE_UP, Client, crowd, open_experiments
 from tests.chaos.memory import Memory, merged
 from tests.chaos.processes import Served
 from tests.service.postgres_server import PrivateServer
@@ -117,6 +118,8 @@ class _Campaign:
         for client in clients:
             client.start()
         try:
+            if self._plan.broken:
+                self._wait_for_decisions(clients)
             for done in range(1, self._plan.kills + 1):
                 time.sleep(self._random.uniform(*BETWEEN))
                 self._outcome.ready.append(self._strike())
@@ -128,6 +131,18 @@ class _Campaign:
         for client in clients:
             client.join()
         return clients
+
+    def _wait_for_decisions(self, clients: Sequence[Client]) -> None:
+        """Wait until the service broken as `early` is sure to have acknowledged a decision that it has not committed.
+
+        A client waits for each answer, so a transaction holds at most one new decision per client: COMMITTED of them
+        hold at most COMMITTED * CLIENTS decisions. After the kill each client may record again one that was lost.
+        """
+        enough, end = (COMMITTED + 1) * CLIENTS, time.monotonic() + GIVE_UP
+        while len({asked.decided()["decision_id"] for client in clients for asked in client.memory.asked}) <= enough:
+            if time.monotonic() > end:
+                raise RuntimeError(f"fewer than {enough} decisions after {GIVE_UP:g} seconds")
+            time.sleep(0.01)
 
     def _strike(self) -> float:
         """Kill, start again, wait; seconds from the start to being ready."""
@@ -148,7 +163,7 @@ class _Campaign:
         """Wait until all that was told is applied and all windows that ended are closed, those of the last too."""
         time.sleep(SHORT_WINDOW)
         end = time.monotonic() + (BROKEN_SETTLED if self._plan.broken else SETTLED)
-        with _opened(self._where, beside=True) as store:
+        with _opened(self._where, allow_in_use=True) as store:
             while time.monotonic() < end:
                 with store.reading() as session:
                     if not session.rows(WAITING)[0][0] and not session.rows(DUE, now=time.time())[0][0]:
@@ -168,7 +183,7 @@ class _Campaign:
         outcome.rounds = sum(told.status in ("accepted", "pending_decision") for told in memory.told)
         outcome.load = os.getloadavg()[0]
         if not choosy:
-            outcome.verdict.violations.append(Violation("wrong", "nobody was given one of some arms only"))
+            outcome.verdict.violations.append(Violation("wrong", "no decision restricted to some arms was ever served"))
         if len(outcome.ready) < self._plan.kills:
             outcome.verdict.violations.append(Violation("wrong", f"only {len(outcome.ready)} kills were made"))
 
@@ -180,8 +195,8 @@ def _next(times: Sequence[float], start: float) -> Sequence[float]:
 
 
 @contextmanager
-def _opened(where: str, *, beside: bool = False) -> Iterator[Store]:
-    store = open_store(where, beside=beside)
+def _opened(where: str, *, allow_in_use: bool = False) -> Iterator[Store]:
+    store = open_store(where, allow_in_use=allow_in_use)
     try:
         yield store
     finally:

@@ -17,7 +17,7 @@ import msgspec
 
 from tests.chaos.clients import DEFAULT
 from tests.chaos.memory import Asked, Memory, Told
-from turncoat.service.experiments.verify import broken_audit, replay
+from turncoat.service.experiments.verify import broken_audit, verify
 from turncoat.service.store import Session
 
 Kind = Literal["missing", "doubled", "wrong"]
@@ -75,7 +75,7 @@ class Verdict:
     refused: Counter[str] = field(default_factory=Counter)  # acknowledged as duplicate, conflict, late
     unknown: int = 0  # requests of which an attempt was sent and not answered
     committed: int = 0  # of them: recorded by that attempt all the same
-    replayed: int = 0  # rewards learned again from the log
+    verified: int = 0  # rewards learned again from the log
     differing: int = 0  # learners that came out differently
     violations: list[Violation] = field(default_factory=list)
 
@@ -123,7 +123,7 @@ class _Check:
             self._decision(asked, decided)
         self._verdict.decisions = len(known)
         for extra in self._stored.keys() - known:
-            self._say("doubled", f"decision {extra} is there, and nobody who asked was given it")
+            self._say("doubled", f"decision {extra} is stored, but was never answered to a caller")
 
     def _decision(self, asked: Asked, decided: dict[str, Any]) -> None:
         row = self._stored.get(decided["decision_id"])
@@ -175,7 +175,7 @@ class _Check:
                 if one.status == "accepted" and parts[row.id].get(str(one.reward_id)) != one.value:
                     self._say("missing", f"decision {row.id}: {one.reward_id} = {one.value!r} was accepted")
             if strange := set(parts[row.id].items()) - maybe:
-                self._say("wrong", f"decision {row.id} has {strange}, which nobody told")
+                self._say("wrong", f"decision {row.id} has {strange}, which no caller sent")
             expected = fmean(parts[row.id].values()) if parts[row.id] else None
             if row.reward != expected and abs((row.reward or 0.0) - (expected or 0.0)) > 1e-12:
                 self._say("missing", f"decision {row.id} learned {row.reward!r}, the mean is {expected!r}")
@@ -234,15 +234,15 @@ class _Check:
     def _learners(self) -> None:
         for (key,) in self._session.rows("SELECT key FROM experiment ORDER BY id"):
             try:
-                replayed = replay(self._session, key)
+                verified = verify(self._session, key)
             except Exception as problem:
                 self._verdict.differing += 1
                 self._say("wrong", f"{key}: the log cannot be replayed: {problem!r}")
                 continue
-            self._verdict.replayed += replayed.learned
-            if not replayed.identical:
+            self._verdict.verified += verified.learned
+            if not verified.identical:
                 self._verdict.differing += 1
-                when = replayed.first_difference
+                when = verified.first_difference
                 self._say("wrong", f"{key}: replaying the log leads to other bytes, from about version {when}")
 
 
@@ -255,7 +255,7 @@ def _history(row: Decision, told: list[Told]) -> Iterator[tuple[Kind, str]]:
     if sure and (row.outcome, row.reward) != ("rewarded", sure[0].value):
         yield "missing", f"{sure[0].value!r} was accepted; it is {row.outcome}, {row.reward!r}"
     if not sure and row.outcome == "rewarded" and not winners:
-        yield "wrong", f"it is rewarded with {row.reward!r}, which nobody told"
+        yield "wrong", f"it is rewarded with {row.reward!r}, which no caller sent"
     if row.experiment == "brief" and row.outcome not in ("rewarded", None) and row.reward != DEFAULT:
         yield "wrong", f"the default is {DEFAULT}; it is {row.outcome}, {row.reward!r}"
     for one in told:

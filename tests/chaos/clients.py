@@ -83,7 +83,7 @@ class Client(threading.Thread):
             try:
                 self._tell(self._board.pop(), self._random.random())
             except IndexError:
-                return  # somebody else took it
+                return  # another client took it
         else:
             (kind,) = self._random.choices((self._hot, self._first_rewarded, self._brief, self._mean), (80, 4, 12, 4))
             kind()
@@ -181,7 +181,7 @@ class Client(threading.Thread):
         self.memory.activated.add(decision)
 
     def _insist(self, note: Asked | Told | Changed, send: Callable[[], Answer]) -> Answer:
-        """Send until it is answered; count the attempts of which nobody knows what became."""
+        """Send until it is answered; count the attempts whose outcome is unknown."""
         end = time.time() + GIVE_UP
         while time.time() < end:
             note.sent = time.time()
@@ -205,7 +205,7 @@ class Choosy(Client):
     _limits: ClassVar[dict[str, Any]] = {"allowed_arms": ["a", "b"]}
 
 
-class Keeper(Client):
+class ArmChanger(Client):
     """The one who changes arms of `hot` meanwhile."""
 
     def _step(self) -> None:
@@ -233,7 +233,7 @@ def crowd(n: int, ports: Sequence[int], seed: int, ending: threading.Event) -> l
     """So many clients, not started, one of which changes arms, and two, at two ports, are choosy."""
     board: deque[str] = deque(maxlen=100)
     seeds = random.Random(seed)
-    kinds: list[type[Client]] = [Keeper, Choosy, Choosy, *[Client] * (n - 3)]
+    kinds: list[type[Client]] = [ArmChanger, Choosy, Choosy, *[Client] * (n - 3)]
     return [
         kind(f"{kind.__name__.lower()}-{i}", seeds.getrandbits(64), ports[i % len(ports)], ending, board)
         for i, kind in enumerate(kinds)

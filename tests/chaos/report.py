@@ -25,7 +25,7 @@ ROWS: dict[str, Callable[[Outcome], object]] = {
     "acknowledged and missing": lambda one: one.verdict.count("missing"),
     "recorded or applied twice": lambda one: one.verdict.count("doubled"),
     "otherwise wrong": lambda one: one.verdict.count("wrong"),
-    "rewards learned again by replay": lambda one: one.verdict.replayed,
+    "rewards learned again by replay": lambda one: one.verdict.verified,
     "  learners that differ by a byte": lambda one: one.verdict.differing,
     "ready again, s: median (largest)": lambda one: _times(one.ready),
     f"  within {READY:g} s": lambda one: f"{sum(time <= READY for time in one.ready)} of {len(one.ready)}",

@@ -7,10 +7,9 @@ import sys
 import msgspec
 
 from tests.chaos.broken import BREAKAGES
-from turncoat.service.http.server import run
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.server import Settings, run
 
 if __name__ == "__main__":
-    words, broken = sys.argv[1:]
+    arguments, broken = sys.argv[1:]
     BREAKAGES[broken]()
-    run(msgspec.json.decode(words, type=Settings))
+    run(msgspec.json.decode(arguments, type=Settings))

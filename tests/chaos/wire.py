@@ -1,6 +1,6 @@
 """HTTP as the clients speak it: one connection kept alive, raw bytes, and three ways in which a request can fail.
 
-refused     nobody listened: the request was never sent
+refused     connection refused: the request was never sent
 lost        it was sent, and no answer came: whether it was recorded is not known
 answered    with whatever status
 """
@@ -61,8 +61,8 @@ class Line:
         if self._socket is None:
             try:
                 self._socket = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE)
-            except OSError as nobody:
-                raise Refused from nobody
+            except OSError as problem:
+                raise Refused from problem
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return self._socket
 

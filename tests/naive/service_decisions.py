@@ -1,4 +1,4 @@
-"""Which answers may be given to somebody who wants a decision, as the model of the service sees it."""
+"""The answers that the model of the service allows to a request for a decision."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class Model:
     # --- rewards come in ---
 
     def tell(self, decision_id: str, value: float, reward_id: str | None, now: float) -> str | int:
-        """What becomes of a reward. Whoever asks after a decision finds it with what was told before it came."""
+        """What becomes of a reward. A query for a decision returns it with the rewards that arrived before it."""
         self._adopt([decision_id])
         if not math.isfinite(value):
             return 422
@@ -237,7 +237,7 @@ class Model:
     def work(self, gates: Gates, now: float, others: Collection[str] = ()) -> Iterator[Gates]:
         """One pass of a worker, a transaction at a time: before each it says how the worker's gates stand.
 
-        `others`: experiments that somebody else has just changed, and will go on with.
+        `others`: experiments that another worker has just changed, and is still working on.
         """
         ready = {self.decisions[one].experiment for one in self.inbox}
         if not 0.0 <= now - gates.looked < LOOK:

@@ -17,7 +17,7 @@ from turncoat.service.store import Store, open_store
 @pytest.fixture(autouse=True)
 def _log_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that is made in this process leaves the log as it is."""
-    monkeypatch.setattr(logs, "begin", lambda level: None)
+    monkeypatch.setattr(logs, "configure", lambda level: None)
 
 
 @pytest.fixture(scope="session")

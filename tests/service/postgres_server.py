@@ -69,7 +69,7 @@ def create_database(server: str, like: str | None = None) -> str:
 
 
 def drop_database(server: str, url: str) -> None:
-    """Remove a database that `create_database` made there, whoever is still connected to it."""
+    """Remove a database that `create_database` made there, even with open connections."""
     name = urlsplit(url).path.removeprefix("/")
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
@@ -131,7 +131,7 @@ class PrivateServer:
         self._end(signal.SIGINT)  # its "fast" shutdown
 
     def kill(self) -> None:
-        """End all its processes at once, as a crash would: nothing is flushed, nobody is told."""
+        """End all its processes at once, as a crash would: nothing is flushed, no client is notified."""
         below = children(self._process.pid) if self._process is not None else []
         self._killed = self._killed or self._process is not None
         self._end(signal.SIGKILL)
@@ -158,21 +158,21 @@ class PrivateServer:
         self.close()
 
     def _make_cluster(self) -> None:
-        words = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-        made = self._popen("initdb", "--pgdata", str(self._folder / "data"), *words)
+        arguments = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        made = self._popen("initdb", "--pgdata", str(self._folder / "data"), *arguments)
         if made.wait(PATIENCE) != 0:
             raise RuntimeError(f"initdb failed with status {made.returncode}:\n{self._log()}")
 
     def _launch(self) -> subprocess.Popen[bytes]:
         settings = SETTINGS | {"port": str(self._port), "unix_socket_directories": str(self._folder)}
-        words = [f"--{name}={value}" for name, value in settings.items()]
-        return self._popen("postgres", "-D", str(self._folder / "data"), *words)
+        arguments = [f"--{name}={value}" for name, value in settings.items()]
+        return self._popen("postgres", "-D", str(self._folder / "data"), *arguments)
 
-    def _popen(self, program: str, *words: str) -> subprocess.Popen[bytes]:
+    def _popen(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         """Start a program in the cluster's folder, as its owner, deaf to the terminal's Ctrl-C and the PG… settings."""
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
-                [self._programs / program, *words],
+                [self._programs / program, *arguments],
                 cwd=self._folder,
                 env={"PATH": os.defpath, "LC_ALL": "C"},
                 stdin=subprocess.DEVNULL,
@@ -193,7 +193,7 @@ class PrivateServer:
 
 
 def owner(folder: Path) -> dict[str, Any]:
-    """What makes a process run as the folder's owner. PostgreSQL refuses to be root: then somebody else gets it."""
+    """What makes a process run as the folder's owner. PostgreSQL refuses to run as root: then another user owns it."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):

@@ -109,7 +109,7 @@ def test_close_leaves_no_process_no_file_and_no_memory(killed: bool) -> None:
             server.kill()
     assert not folder.exists()
     assert not shared & segments()
-    if not killed:  # else whoever inherits the killed ones may not have buried them yet
+    if not killed:  # else init may not have reaped the killed processes yet
         for pid in pids:
             with pytest.raises(ProcessLookupError):
                 os.kill(pid, 0)

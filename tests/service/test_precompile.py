@@ -19,42 +19,44 @@ from turncoat.service import precompile
 
 def test_one_at_a_time_until_all_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precompile, "CACHE", tmp_path)
-    lock, ready = tmp_path / precompile.LOCK, tmp_path / precompile.mark()
-    with precompile._one_at_a_time(), lock.open() as other:
+    lock, ready = tmp_path / precompile.LOCK, tmp_path / precompile.marker_name()
+    with precompile._compile_lock(), lock.open() as other:
         assert not ready.exists()
         with pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert ready.exists()
-    with precompile._one_at_a_time(), lock.open() as other:
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
+    with precompile._compile_lock(), lock.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock is free again
 
 
 def test_a_failure_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precompile, "CACHE", tmp_path)
-    with pytest.raises(ZeroDivisionError), precompile._one_at_a_time():
+    with pytest.raises(ZeroDivisionError), precompile._compile_lock():
         raise ZeroDivisionError
-    assert not (tmp_path / precompile.mark()).exists()
+    assert not (tmp_path / precompile.marker_name()).exists()
 
 
 def test_what_could_not_be_kept_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else every later start would believe that nothing is left to compile, and say that it is ready."""
     monkeypatch.setattr(precompile, "CACHE", tmp_path)
     monkeypatch.setattr(kernel_files, "not_kept", ["kernel"])
-    with precompile._one_at_a_time():
+    with precompile._compile_lock():
         pass
-    assert not (tmp_path / precompile.mark()).exists()
+    assert not (tmp_path / precompile.marker_name()).exists()
 
 
 def test_without_a_cache_there_is_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precompile, "CACHE", None)
-    with precompile._one_at_a_time():
+    with precompile._compile_lock():
         pass
 
 
 def test_another_copy_has_kernels_and_a_mark_of_its_own(tmp_path: Path) -> None:
     """Both share a folder, by their sources' hash. One started as if the other's kernels were its own, and compiled."""
     shutil.copytree(PACKAGE, tmp_path / "turncoat", ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from turncoat.service import precompile as warm; print(warm.PACKAGE, warm.CACHE, warm.mark(), sep=chr(10))"
+    code = (
+        "from turncoat.service import precompile as one; print(one.PACKAGE, one.CACHE, one.marker_name(), sep=chr(10))"
+    )
     seen = [
         subprocess.run(
             [sys.executable, "-c", code],
@@ -65,17 +67,17 @@ def test_another_copy_has_kernels_and_a_mark_of_its_own(tmp_path: Path) -> None:
         ).stdout.splitlines()
         for place in (PACKAGE.parent, tmp_path)
     ]
-    (here, cache, mark), (there, same_cache, other_mark) = seen
-    assert here != there and cache == same_cache and mark != other_mark
-    assert precompile.mark() == mark
+    (here, cache, marker), (there, same_cache, other_marker) = seen
+    assert here != there and cache == same_cache and marker != other_marker
+    assert precompile.marker_name() == marker
 
 
 def test_what_is_compiled_is_loaded_beside_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(precompile, "A_MOMENT", 0.0)
+    monkeypatch.setattr(precompile, "LOAD_DELAY", 0.0)
     monkeypatch.setattr(precompile, "is_compiled", lambda: True)
-    monkeypatch.setattr(precompile, "warm_up", lambda: go.wait(10.0))
-    loaded = precompile.get_warm()
+    monkeypatch.setattr(precompile, "precompile", lambda: go.wait(10.0))
+    loaded = precompile.load_kernels()
     assert not loaded.wait(0.05)
     go.set()
     assert loaded.wait(10.0)
@@ -84,15 +86,15 @@ def test_what_is_compiled_is_loaded_beside_everything_else(monkeypatch: pytest.M
 def test_what_is_not_compiled_is_compiled_first(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
     monkeypatch.setattr(precompile, "is_compiled", lambda: False)
-    monkeypatch.setattr(precompile, "warm_up", lambda: done.append(1))
-    assert precompile.get_warm().is_set() and done == [1]
+    monkeypatch.setattr(precompile, "precompile", lambda: done.append(1))
+    assert precompile.load_kernels().is_set() and done == [1]
 
 
 def test_who_cannot_load_it_says_so_and_keeps_nobody_waiting(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(precompile, "A_MOMENT", 0.0)
+    monkeypatch.setattr(precompile, "LOAD_DELAY", 0.0)
     monkeypatch.setattr(precompile, "is_compiled", lambda: True)
-    monkeypatch.setattr(precompile, "warm_up", lambda: 1 / 0)
-    assert precompile.get_warm().wait(10.0)
+    monkeypatch.setattr(precompile, "precompile", lambda: 1 / 0)
+    assert precompile.load_kernels().wait(10.0)
     assert "learners could not be loaded" in caplog.text and "ZeroDivisionError" in caplog.text

@@ -22,7 +22,6 @@ from scipy import stats
 from turncoat.service.dashboard.data.estimates import (
     MISMATCH,
     Estimate,
-    Range,
     Sums,
     gain_over_arm,
     gain_over_control,
@@ -30,6 +29,7 @@ from turncoat.service.dashboard.data.estimates import (
     mean_reward,
     sample_ratio,
 )
+from turncoat.service.messages import RewardRule
 from turncoat.types import Matrix
 
 R, K, LEVEL = 2_000, 3, 0.95
@@ -102,14 +102,14 @@ def played(request: pytest.FixtureRequest) -> Played:
 
 @pytest.mark.parametrize("arm", range(K))
 def test_the_mean_of_an_arm(played: Played, arm: int) -> None:
-    found = [mean_reward(one, Range()) for one in sums(played, arm)]
+    found = [mean_reward(one, RewardRule()) for one in sums(played, arm)]
     assert LOW <= n_held(found, MEANS[:, arm].mean()) <= HIGH
 
 
 @pytest.mark.parametrize("arm", range(K))
 def test_the_gain_over_a_fixed_arm(played: Played, arm: int) -> None:
     """The truth is what the same decisions would have brought, decision by decision."""
-    found = [gain_over_arm(*both, Range()) for both in zip(sums(played), sums(played, arm), strict=True)]
+    found = [gain_over_arm(*both, RewardRule()) for both in zip(sums(played), sums(played, arm), strict=True)]
     truth = (played.rewards - played.potential[:, :, arm]).sum(axis=0)
     assert LOW <= n_held(found, truth) <= HIGH
 
@@ -117,7 +117,7 @@ def test_the_gain_over_a_fixed_arm(played: Played, arm: int) -> None:
 def test_the_gain_over_a_path_that_was_known_before(played: Played) -> None:
     first, second = slice(0, 500), slice(500, None)
     parts = [sums(played, arm, part) for part in (first, second) for arm in (None, 1 if part is first else 0)]
-    found = [gain_over_path([(a, b), (c, d)], Range()) for a, b, c, d in zip(*parts, strict=True)]
+    found = [gain_over_path([(a, b), (c, d)], RewardRule()) for a, b, c, d in zip(*parts, strict=True)]
     path = np.concatenate([played.potential[first, :, 1], played.potential[second, :, 0]])
     assert LOW <= n_held(found, (played.rewards - path).sum(axis=0)) <= HIGH
 
@@ -127,7 +127,7 @@ def test_the_gain_over_control(played: Played) -> None:
     rng = np.random.default_rng(2)
     half = np.concatenate([rng.binomial(1, mean, (50, R)) for mean in MEANS[:, 2]])
     control = [Sums(n=100.0, r=float(r), r2=float(r)) for r in half.sum(axis=0)]
-    found = [gain_over_control(*both, Range()) for both in zip(sums(played), control, strict=True)]
+    found = [gain_over_control(*both, RewardRule()) for both in zip(sums(played), control, strict=True)]
     expected = (played.probabilities * np.repeat(MEANS, 500, axis=0)[:, None]).sum(axis=(0, 2)).mean()
     assert LOW <= n_held(found, expected - 1_000 * MEANS[:, 2].mean()) <= HIGH
 
@@ -137,22 +137,22 @@ def test_few_decisions_make_a_wide_interval_and_not_a_wrong_one() -> None:
     few = play(40, seed=3)
     for arm in range(K):
         of_arm = [one for one in sums(few, arm) if one.n]
-        held = n_held([mean_reward(one, Range()) for one in of_arm], MEANS[:, arm].mean())
+        held = n_held([mean_reward(one, RewardRule()) for one in of_arm], MEANS[:, arm].mean())
         assert held >= stats.binom.ppf(5e-7, len(of_arm), LEVEL)
 
 
 def test_half_the_propensity_would_be_caught(played: Played) -> None:
     """A propensity that is not the one served, as when it is computed anew at reward time."""
     wrong = played._replace(propensities=np.where(played.arms == 0, played.propensities**0.5, played.propensities))
-    found = [mean_reward(one, Range()) for one in sums(wrong, 0)]
+    found = [mean_reward(one, RewardRule()) for one in sums(wrong, 0)]
     assert n_held(found, MEANS[:, 0].mean()) < LOW
 
 
 def test_leaving_out_what_was_seen_makes_gains_as_sharp_as_they_are(played: Played) -> None:
     """The interval of an arm served half the time is narrower than that of its mean times n."""
     total, arm = sums(played), sums(played, 0)
-    gain = widths([gain_over_arm(*both, Range()) for both in zip(total, arm, strict=True)])
-    mean = 1_000 * widths([mean_reward(one, Range()) for one in arm])
+    gain = widths([gain_over_arm(*both, RewardRule()) for both in zip(total, arm, strict=True)])
+    mean = 1_000 * widths([mean_reward(one, RewardRule()) for one in arm])
     assert np.median(gain) < 0.95 * np.median(mean)
 
 

@@ -1,7 +1,7 @@
-"""The world of `turncoat serve --demo`: two experiments whose best arm keeps changing, some hours old, and alive.
+"""`turncoat serve --demo`: two simulated experiments whose best arm keeps changing, with some hours of history.
 
-The past is played into a new database with a clock of its own; then a thread lives in it through HTTP, as any caller
-would: it asks, waits a moment, and says how it went. Some never say.
+The history is simulated into a new database with a simulated clock. Then a thread sends live traffic over HTTP: it asks
+for decisions and reports most of their rewards after a delay.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from turncoat.cli.console import screen
 from turncoat.errors import OptionError
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.errands import Decide, Errand, Tell
+from turncoat.service.messages import Command, Decide, Tell
 from turncoat.service.store import open_store
 
 HOURS = 2.0
 ACTOR = "demo"
-TICK = 15.0  # seconds of the past at a time
-RATE = 12.0  # decisions a second, alive
-HURRY = 30.0  # alive, the world changes so many times as fast: nobody waits for an hour
+TICK = 15.0  # seconds of simulated history per step
+RATE = 12.0  # live decisions per second
+HURRY = 30.0  # live, the best arm changes this many times faster than in the history
 
 
 class Game(NamedTuple):
-    """One experiment and how its world goes."""
+    """One experiment and the model of its rewards."""
 
     new: messages.NewExperiment
     share: float  # of all decisions
-    lasts: float  # seconds until another arm is best, about
+    lasts: float  # seconds between changes of the best arm
     best: float
     others: float
     noise: bool  # rewards between 0 and 1; otherwise 0 or 1
-    missing: float  # share that never say
+    missing: float  # share of decisions without a reward
 
     def mean(self, arm: int, n_arms: int, at: float) -> float:
-        """What an arm is worth at this moment: one is best for a while, then another."""
+        """The mean reward of an arm at this time."""
         turn = int(at // self.lasts)
         return self.best if arm == (turn * 7 + turn // 3) % n_arms else self.others - 0.03 * arm
 
     def reward(self, arm: int, n_arms: int, at: float, chance: random.Random) -> float:
-        """What is seen of it."""
+        """A random reward of an arm at this time."""
         mean = self.mean(arm, n_arms, at)
         if self.noise:
             return min(max(chance.gauss(mean, 0.12), 0.0), 1.0)
@@ -90,7 +90,7 @@ GAMES = (
 
 
 class _Then:
-    """A clock that is set."""
+    """A clock that is set by hand."""
 
     def __init__(self, at: float) -> None:
         self.at = at
@@ -100,7 +100,7 @@ class _Then:
 
 
 def past_of_it(database: str) -> None:
-    """Open the experiments and play some hours of the past, unless an earlier demo did."""
+    """Create the experiments and simulate their history, unless an earlier demo did."""
     from rich.progress import track
 
     store = open_store(database)
@@ -114,13 +114,13 @@ def past_of_it(database: str) -> None:
         waiting: list[tuple[float, int, Tell]] = []
         tie, end = itertools.count(), time.time()
         steps = range(int((end - clock.at) / TICK))
-        for _ in track(steps, "two hours of the past", console=screen(stderr=True), transient=True):
+        for _ in track(steps, "two hours of history", console=screen(stderr=True), transient=True):
             clock.at += TICK
-            due: list[Errand] = []
+            due: list[Command] = []
             while waiting and waiting[0][0] <= clock.at:
                 due.append(heapq.heappop(waiting)[2])
             asked = [(game, Decide(game.new.key, messages.Ask())) for game in _some(chance, 12)]
-            answers = engine.serve([*due, *(errand for _, errand in asked)])[len(due) :]
+            answers = engine.serve([*due, *(command for _, command in asked)])[len(due) :]
             for (game, _), decided in zip(asked, answers, strict=True):
                 if isinstance(decided, messages.Decided):
                     for delay, tell in _told(game, decided, clock.at, chance):
@@ -131,7 +131,7 @@ def past_of_it(database: str) -> None:
 
 
 def _was_here(engine: Engine) -> bool:
-    """Whether this is the world of an earlier demo. Experiments of somebody's own are left alone."""
+    """Whether an earlier demo filled the database; an error if it holds other experiments."""
     keys = [one.key for one in engine.experiments()]
     if all(engine.audit(key)[0].actor == ACTOR for key in keys):
         return bool(keys)
@@ -143,7 +143,7 @@ def _some(chance: random.Random, n: int) -> list[Game]:
 
 
 def _told(game: Game, decided: messages.Decided, at: float, chance: random.Random) -> Iterator[tuple[float, Tell]]:
-    """After how many seconds, and how, somebody says how it went, if at all."""
+    """The reward of a decision and its delay in seconds, unless it is missing."""
     if chance.random() >= game.missing and decided.decision_id is not None:
         names = [arm if isinstance(arm, str) else arm.arm for arm in game.new.arms]
         reward = game.reward(names.index(decided.arm), len(names), at, chance)
@@ -154,7 +154,7 @@ def _told(game: Game, decided: messages.Decided, at: float, chance: random.Rando
 
 
 def live_in_it(address: str) -> None:
-    """Start a thread that asks and tells, for as long as this process lives."""
+    """Start a daemon thread that sends live traffic."""
     threading.Thread(target=_live, args=(address,), name="turncoat-demo", daemon=True).start()
 
 

@@ -1,13 +1,13 @@
-"""Runs the service and what belongs to it: keys, export, verification, backup."""
+"""What the commands of the service do: serve, API keys, export, verification, backup."""
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,35 +18,34 @@ from turncoat.service.clock import as_datetime
 from turncoat.service.store import Store, open_store
 
 if TYPE_CHECKING:
-    from turncoat.service.experiments.verify import Replayed
+    from turncoat.service.experiments.verify import Verified
 
 ROWS = 50_000  # of a Parquet file, gathered at a time
 
 
-def run_serve(*, demo: bool, **words: Any) -> None:
-    """Serve until told to end."""
+def run_serve(*, demo: bool, **options: Any) -> None:
+    """Serve until stopped."""
     require("uvicorn", "turncoat serve", "serve")
-    from turncoat.service.http.server import free_port, run
-    from turncoat.service.http.settings import Settings
+    from turncoat.service.http.server import Settings, free_port, run
 
-    if demo and words["database"] == "turncoat.db":
-        words["database"] = str(Path(tempfile.mkdtemp(prefix="turncoat-demo-")) / "demo.db")
-    click.echo(f"Everything is kept in {_shown(words['database'])}. The first start compiles for a while.", err=True)
+    if demo and options["database"] == "turncoat.db":
+        options["database"] = str(Path(tempfile.mkdtemp(prefix="turncoat-demo-")) / "demo.db")
+    click.echo(f"The database is {_shown(options['database'])}. The first start compiles for some time.", err=True)
     if demo:
         from turncoat.cli.demo import past_of_it
 
-        free_port(words["host"], words["port"])  # nobody waits for a past that cannot go on
-        past_of_it(words["database"])
+        free_port(options["host"], options["port"])  # a port in use is refused before the demo's history is made
+        past_of_it(options["database"])
 
     def ready(address: str) -> None:
-        click.echo(f"Turncoat listens on {address}: open it for the dashboard. Ctrl-C ends it.", err=True)
-        click.echo(f"What can be asked: {address}/openapi.json", err=True)
+        click.echo(f"Turncoat listens on {address}: open it for the dashboard. Ctrl-C stops it.", err=True)
+        click.echo(f"API description: {address}/openapi.json", err=True)
         if demo:
             from turncoat.cli.demo import live_in_it
 
             live_in_it(address)
 
-    run(Settings(**words), ready=ready)
+    run(Settings(**options), ready=ready)
 
 
 def _shown(database: str) -> str:
@@ -59,7 +58,7 @@ def _shown(database: str) -> str:
 def _store(database: str, *, must_exist: bool = True) -> Iterator[Store]:
     if must_exist and "://" not in database and not Path(database).exists():
         raise click.ClickException(f"there is no {database}; --database names the file or address of the service")
-    store = open_store(database, beside=True)
+    store = open_store(database, allow_in_use=True)
     try:
         yield store
     finally:
@@ -67,7 +66,7 @@ def _store(database: str, *, must_exist: bool = True) -> Iterator[Store]:
 
 
 def run_key_add(name: str, scopes: list[str], days: float | None, database: str) -> None:
-    """Make a key."""
+    """Create a key and print it."""
     from turncoat.service.api_keys import NewKey, issue
 
     now = time.time()
@@ -75,7 +74,7 @@ def run_key_add(name: str, scopes: list[str], days: float | None, database: str)
     with _store(database, must_exist=False) as store, store.transaction() as session:
         issued = issue(session, NewKey(name=name, scopes=scopes, expires_at=expires_at), now)  # type: ignore[arg-type]
     click.echo(issued.key)
-    click.echo(f"Good for {', '.join(scopes)} with the service on {_shown(database)}, which now wants a key.", err=True)
+    click.echo(f"Valid for {', '.join(scopes)} on {_shown(database)}; every request there now needs a key.", err=True)
     click.echo("This is the only time it is shown. Send it as  Authorization: Bearer …", err=True)
 
 
@@ -86,17 +85,15 @@ def run_key_list(database: str) -> None:
 
     with _store(database) as store, store.reading() as session:
         keys = listed(session)
-    table = plain_table()
-    for head in ("id", "name", "scopes", "made", "ends", "revoked"):
-        table.add_column(head)
+    table = plain_table("id", "name", "scopes", "made", "ends", "revoked")
     for one in keys:
         moments = [f"{at:%Y-%m-%d %H:%M}" if at else "" for at in (one.created_at, one.expires_at, one.revoked_at)]
         table.add_row(one.id, one.name, " ".join(one.scopes), *moments)
-    screen().print(table if keys else "There is no key: this machine alone may connect, and needs none.")
+    screen().print(table if keys else "There are no keys: only this machine may connect, without one.")
 
 
 def run_key_revoke(number: str, database: str) -> None:
-    """End a key."""
+    """Revoke a key."""
     from turncoat.service.api_keys import revoke
 
     with _store(database) as store, store.transaction() as session:
@@ -116,38 +113,31 @@ def run_export(experiment: str, output: Path | None, database: str) -> None:
             n = _write_parquet(lines, output)
         else:
             encoder, n = msgspec.json.Encoder(), 0
-            with output.open("wb") if output else _standard_output() as file:
+            with click.open_file(output or "-", "wb") as file:
                 for line in lines:
                     file.write(encoder.encode(line) + b"\n")
                     n += 1
+                file.flush()
     if output is not None:
         click.echo(f"{n:,} decisions written to {output}")
-
-
-@contextmanager
-def _standard_output() -> Iterator[Any]:
-    yield sys.stdout.buffer
-    sys.stdout.buffer.flush()
 
 
 def _write_parquet(lines: Iterator[Any], output: Path) -> int:
     """Probabilities and context as JSON text: every experiment has other arms."""
     import msgspec
 
+    def row(line: Any) -> dict[str, Any]:
+        probabilities = msgspec.json.encode(line.probabilities).decode()
+        context = None if line.context is None else msgspec.json.encode(line.context).decode()
+        return {**msgspec.structs.asdict(line), "probabilities": probabilities, "context": context}
+
     polars = require("polars", "a Parquet file")
-    frames, rows, n = [], [], 0
-    for line in lines:
-        row = {name: getattr(line, name) for name in line.__struct_fields__}
-        row["probabilities"] = msgspec.json.encode(line.probabilities).decode()
-        row["context"] = None if line.context is None else msgspec.json.encode(line.context).decode()
-        rows.append(row)
-        n += 1
-        if len(rows) == ROWS:
-            frames.append(polars.DataFrame(rows, schema=_schema(polars)))
-            rows = []
-    frames.append(polars.DataFrame(rows, schema=_schema(polars)))
-    polars.concat(frames).write_parquet(output)
-    return n
+    frames = [polars.DataFrame(schema=_schema(polars))]
+    while rows := [row(line) for line in islice(lines, ROWS)]:
+        frames.append(polars.DataFrame(rows, schema=_schema(polars)))
+    whole = polars.concat(frames)
+    whole.write_parquet(output)
+    return int(whole.height)
 
 
 def _schema(polars: Any) -> dict[str, Any]:
@@ -164,7 +154,7 @@ def run_verify(experiments: list[str], database: str) -> None:
     from rich.progress import Progress
 
     from turncoat.cli.console import screen
-    from turncoat.service.experiments.verify import broken_audit, replay
+    from turncoat.service.experiments.verify import broken_audit, verify
 
     console = screen(stderr=True)
     with _store(database) as store, store.reading() as session:
@@ -174,7 +164,7 @@ def run_verify(experiments: list[str], database: str) -> None:
             found = []
             for key in keys:
                 bars.update(bar, description=key, completed=0)
-                found.append(replay(session, key, lambda done, of: bars.update(bar, completed=done, total=of)))
+                found.append(verify(session, key, lambda done, of: bars.update(bar, completed=done, total=of)))
         broken = broken_audit(session)
     for one in found:
         click.echo(_sentence(one))
@@ -187,7 +177,7 @@ def run_verify(experiments: list[str], database: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _sentence(one: Replayed) -> str:
+def _sentence(one: Verified) -> str:
     size = f"{one.key}: {one.versions:,} versions, {one.learned:,} rewards learned from"
     if one.identical:
         return f"{size}: identical, byte for byte"

@@ -1,4 +1,4 @@
-"""`turncoat serve` and what belongs to it, as they are typed. Light to import."""
+"""The commands of the service (serve, key, log, verify, backup) and their options. Light to import."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ WHERE: dict[str, Any] = {
     "show_envvar": True,
     "metavar": "FILE|URL",
 }
-database = click.option("--database", help="A SQLite file, made if new, or postgresql://user@host/name.", **WHERE)
-existing = click.option("--database", help="Of the service: its file, or postgresql://user@host/name.", **WHERE)
+database = click.option("--database", help="A SQLite file, made if missing, or postgresql://user@host/name.", **WHERE)
+existing = click.option("--database", help="Of the service: a SQLite file, or postgresql://user@host/name.", **WHERE)
 
 
 @click.command()
 @database
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen. Beyond this machine: with keys.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any free one.")
-@click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes; on PostgreSQL.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; a public one needs keys.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: a free port.")
+@click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Over 1: on PostgreSQL.")
 @click.option(
     "--role",
     type=click.Choice(["all", "front", "applier"]),
     default="all",
     show_default=True,
-    help="front: decides, takes rewards, does not learn; applier: learns, decides nothing.",
+    help="front: decides and records rewards, does not learn; applier: learns, does not decide.",
 )
 @click.option(
     "--on-store-down",
     type=click.Choice(["refuse", "stale"]),
     default="refuse",
     show_default=True,
-    help="While the database is away: answer 503, or from the last snapshot, marked stale and not recorded.",
+    help="If the database is unreachable: answer 503, or decide from the last snapshot, marked stale and not recorded.",
 )
-@click.option("--access-log", is_flag=True, help="A line of JSON a request, without keys and bodies.")
-@click.option("--demo", is_flag=True, help="Fill a new database with a changing world, and go on living in it.")
-def serve(**words: Any) -> None:
+@click.option("--access-log", is_flag=True, help="Log one JSON line per request, without keys or bodies.")
+@click.option("--demo", is_flag=True, help="Fill a new database with simulated history, and keep simulating traffic.")
+def serve(**options: Any) -> None:
     """Serve decisions over HTTP, with a dashboard.
 
-    Open an experiment, ask for decisions, say how they turned out: from any language. Everything is on the disk before
-    it is answered; kill it, start it again, and it goes on where it was. The dashboard is at the same address; what can
-    be asked is at /openapi.json.
+    Open an experiment, ask for decisions and report their rewards, from any language. Every request is committed to
+    disk before it is answered, so that after a crash the service resumes where it stopped. The dashboard is at the same
+    address; /openapi.json describes the API.
 
-    Without keys only this machine may connect. `turncoat key add` makes the first one; from then on all need one.
+    Without an API key, only this machine may connect. Once `turncoat key add` has made one, every request needs a key.
 
     \b
     Examples:
@@ -56,12 +56,12 @@ def serve(**words: Any) -> None:
     """
     from turncoat.cli.service import run_serve
 
-    run_serve(**words)
+    run_serve(**options)
 
 
 @click.group()
 def key() -> None:
-    """Make, list and revoke the keys of the service."""
+    """Create, list and revoke the API keys of the service."""
 
 
 @key.command("add")
@@ -73,12 +73,12 @@ def key() -> None:
     type=click.Choice(["decide", "reward", "read", "admin"]),
     default=("decide", "reward", "read"),
     show_default="decide, reward, read",
-    help="What it is for; again for more. admin: opens and changes experiments.",
+    help="What it may do; repeat for several. admin: create and change experiments.",
 )
-@click.option("--days", type=click.FloatRange(min=0.0, min_open=True), help="How long it is good.  [default: for ever]")
+@click.option("--days", type=click.FloatRange(min=0.0, min_open=True), help="Days until it expires.  [default: never]")
 @database
 def key_add(name: str, scopes: tuple[str, ...], days: float | None, database: str) -> None:
-    """Make a key for NAME, and show it, once.
+    """Create an API key called NAME, and print it this one time.
 
     \b
     Example:
@@ -92,7 +92,7 @@ def key_add(name: str, scopes: tuple[str, ...], days: float | None, database: st
 @key.command("list")
 @existing
 def key_list(database: str) -> None:
-    """All keys ever made, without their secrets."""
+    """List all keys ever created, without their secrets."""
     from turncoat.cli.service import run_key_list
 
     run_key_list(database)
@@ -102,7 +102,7 @@ def key_list(database: str) -> None:
 @click.argument("number", metavar="ID")
 @existing
 def key_revoke(number: str, database: str) -> None:
-    """End a key, within a second, wherever the service runs. ID is the part between the underscores."""
+    """Revoke a key; all workers refuse it within a second. ID is the part between the underscores."""
     from turncoat.cli.service import run_key_revoke
 
     run_key_revoke(number, database)
@@ -110,7 +110,7 @@ def key_revoke(number: str, database: str) -> None:
 
 @click.group()
 def log() -> None:
-    """What was decided, and how it turned out."""
+    """Export the log of decisions and rewards."""
 
 
 @log.command("export")
@@ -119,15 +119,14 @@ def log() -> None:
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file: .parquet, or lines of JSON whatever else it is called.  [default: the terminal, lines of JSON]",
+    help="File to write: Parquet if it ends in .parquet, otherwise NDJSON.  [default: NDJSON to the terminal]",
 )
 @existing
 def log_export(experiment: str, output: Path | None, database: str) -> None:
-    """Write out all decisions of EXPERIMENT.
+    """Export all decisions of EXPERIMENT.
 
-    With propensities and outcomes, enough to evaluate other policies on it: the arm, its probability and those of all
-    arms when it was drawn, the stream (only `learn` taught the learner), the reward and when it came. Works beside a
-    running service.
+    Each line has what off-policy evaluation needs: the arm, the probabilities of all arms when it was drawn, the stream
+    (only `learn` decisions teach the learner), the reward and its time. Works while the service is running.
 
     \b
     Examples:
@@ -143,10 +142,10 @@ def log_export(experiment: str, output: Path | None, database: str) -> None:
 @click.argument("experiments", nargs=-1, metavar="[EXPERIMENT …]")
 @existing
 def verify(experiments: tuple[str, ...], database: str) -> None:
-    """Rebuild every learner from the log, and compare.
+    """Rebuild learners from the log, and compare with what is stored.
 
-    With what is stored: byte for byte on the machine it was computed on, to 1e-9 elsewhere. The audit's chain of
-    hashes is checked as well. Ends with 1 if anything differs. Works beside a running service.
+    They must agree byte for byte on the machine where the state was computed, and to 1e-9 elsewhere. The hash chain of
+    the audit log is checked as well. The exit status is 1 if anything differs. Works while the service is running.
     """
     from turncoat.cli.service import run_verify
 
@@ -157,11 +156,11 @@ def verify(experiments: tuple[str, ...], database: str) -> None:
 @click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
 @existing
 def backup(path: Path, database: str) -> None:
-    """Copy the database, while the service goes on.
+    """Back up the database while the service is running.
 
-    PATH is a new file: a backup never writes over one.
+    PATH must not exist: a backup never overwrites a file.
 
-    To restore: a SQLite copy is the database, start the service on it; one of PostgreSQL is for pg_restore.
+    To restore a SQLite backup, start the service on it; restore a PostgreSQL backup with pg_restore.
     """
     from turncoat.cli.service import run_backup
 

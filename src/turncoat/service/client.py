@@ -1,11 +1,11 @@
-"""The service from afar: the same verbs as the engine's, over HTTP.
+"""The HTTP client: the same methods as the engine's.
 
     with Client("http://localhost:8000", key="tk_...") as service:
         decided = service.decide("checkout")
         service.reward(decided.decision_id, 1.0)
 
-What the service refuses is raised as the same Problem that the engine raises. What fails on the way is tried again
-where that is safe: reading; decisions, which carry an idempotency key; rewards, which count once however often told.
+A refusal raises the same Problem as in the engine. Failed requests are retried, with exponential backoff, where that is
+safe: reads; decisions, which carry an idempotency key; rewards, which count once however often they are sent.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -28,7 +27,7 @@ from turncoat.service.errors import Problem, Unavailable, Unprocessable
 T = TypeVar("T")
 
 TRIES = 4
-FIRST_WAIT = 0.05  # seconds; twice as long each time
+FIRST_WAIT = 0.05  # seconds; exponential backoff doubles it
 LINES = 5000  # rewards sent in one request
 DEPTH = 64
 
@@ -42,8 +41,8 @@ JSON = {"Content-Type": "application/json"}
 encode = msgspec.json.Encoder().encode
 
 
-class Client:
-    """Implements `turncoat.service.surface.Service`. One may be used by several threads."""
+class Client(messages.DecideMethod):
+    """Has the methods of `turncoat.service.engine.Engine`, without `actor`. One may be used by several threads."""
 
     def __init__(self, url: str, key: str | None = None, *, timeout: float = 30.0) -> None:
         self._httpx = require("httpx2", "the client", extra="client")
@@ -53,13 +52,11 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._http.close()
 
     # --- settings ---
@@ -71,7 +68,7 @@ class Client:
     def change(
         self, key: str, change: messages.ExperimentChange, *, if_revision: int | None = None
     ) -> messages.Experiment:
-        """Change its settings; with `if_revision`, only if nobody has since."""
+        """Change its settings; with `if_revision`, only if this is still its revision (optimistic locking)."""
         headers = {} if if_revision is None else {"If-Match": f'"{if_revision}"'}
         return self._send("PATCH", _experiment(key), change, messages.Experiment, headers)
 
@@ -85,27 +82,7 @@ class Client:
 
     # --- decisions ---
 
-    def decide(
-        self,
-        key: str,
-        *,
-        unit_id: str | None = None,
-        allowed_arms: Sequence[str] | None = None,
-        sticky: bool = False,
-        deferred: bool = False,
-        context: dict[str, Any] | None = None,
-        decision_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> messages.Decided:
-        """Draw an arm, and record how probable it was."""
-        ask = messages.Ask(
-            unit_id=unit_id,
-            allowed_arms=None if allowed_arms is None else list(allowed_arms),
-            sticky=sticky,
-            deferred=deferred,
-            context=context,
-            decision_id=decision_id,
-        )
+    def _decide(self, key: str, ask: messages.Ask, idempotency_key: str | None) -> messages.Decided:
         headers = {"Idempotency-Key": uuid.uuid4().hex if idempotency_key is None else _ascii(idempotency_key)}
         return self._send("POST", _experiment(key, "decisions"), ask, messages.Decided, headers, safe=True)
 
@@ -121,19 +98,15 @@ class Client:
         receipts: list[messages.LineReceipt] = []
         left = iter(lines)
         while some := list(islice(left, LINES)):
-            receipts += self._told(some, before=len(receipts))
+            body = b"".join(encode(_line(line)) + b"\n" for line in some)
+            said = self._ask("POST", "/v1/rewards", body, {"Content-Type": "application/x-ndjson"}, safe=True)
+            read = msgspec.json.Decoder(messages.LineReceipt).decode_lines(said)
+            receipts += [msgspec.structs.replace(one, line=one.line + len(receipts)) for one in read]
         return receipts
-
-    def _told(self, lines: list[messages.RewardLine], before: int) -> list[messages.LineReceipt]:
-        body = b"".join(encode(_line(line)) + b"\n" for line in lines)
-        said = self._ask("POST", "/v1/rewards", body, {"Content-Type": "application/x-ndjson"}, safe=True)
-        read = msgspec.json.Decoder(messages.LineReceipt).decode_lines(said)
-        return [msgspec.structs.replace(one, line=one.line + before) for one in read]
 
     def activate(self, decision_id: str) -> messages.DecisionRecord:
         """The deferred decision was used now: its window begins."""
-        said = self._ask("POST", _decision(decision_id, "activate"), safe=True)
-        return msgspec.json.decode(said, type=messages.DecisionRecord)
+        return self._get(_decision(decision_id, "activate"), messages.DecisionRecord, "POST")
 
     # --- reading ---
 
@@ -183,8 +156,8 @@ class Client:
 
     # --- how it is sent ---
 
-    def _get(self, path: str, kind: type[T]) -> T:
-        return msgspec.json.decode(self._ask("GET", path, safe=True), type=kind)
+    def _get(self, path: str, kind: type[T], method: str = "GET") -> T:
+        return msgspec.json.decode(self._ask(method, path, safe=True), type=kind)
 
     def _send(
         self,
@@ -196,14 +169,14 @@ class Client:
         *,
         safe: bool = False,
     ) -> T:
-        said = self._ask(method, path, encode(_sendable(message)), {**JSON, **headers}, safe=safe)
+        _check_finite(msgspec.to_builtins(message), "", 0)
+        said = self._ask(method, path, encode(message), {**JSON, **headers}, safe=safe)
         return msgspec.json.decode(said, type=kind)
 
     def _ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None, *, safe: bool
     ) -> bytes:
-        """The answer's body. `safe`: doing it twice does no more than doing it once."""
-        wait = FIRST_WAIT
+        """The response's body. `safe`: idempotent, so it may be retried."""
         for left in reversed(range(TRIES)):
             try:
                 answer = self._http.request(method, path, content=body, headers=headers)
@@ -216,48 +189,39 @@ class Client:
                     return bytes(answer.content)
                 if not (safe and left and answer.status_code == 503):
                     raise _problem(answer.status_code, answer.content)
-            time.sleep(wait)
-            wait *= 2
+            time.sleep(FIRST_WAIT * 2 ** (TRIES - 1 - left))
         raise AssertionError("the last try returns or raises")
 
 
 def _problem(status: int, body: bytes) -> Problem:
-    """What the service said, as what the engine would have raised."""
+    """The service's answer as the Problem that the engine would have raised."""
     try:
         said = msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError:
         said = {}
-    kind = KINDS.get(str(said.get("type")))
-    if kind is None:
-        kind = next((one for one in KINDS.values() if one.status == status and one is not Problem), Problem)
+    by_status = (one for one in KINDS.values() if one.status == status and one is not Problem)
+    kind = KINDS.get(str(said.get("type"))) or next(by_status, Problem)
     detail = said.get("detail") or f"the service answered {status}"
     return kind(str(detail), field=said.get("field"), accepted=said.get("accepted"))
 
 
-def _sendable(message: messages.Message) -> messages.Message:
-    """The same, if JSON can say it: NaN and the infinities would arrive as null."""
-    _check_finite(msgspec.to_builtins(message), "", 0)
-    return message
-
-
 def _line(line: messages.RewardLine) -> Any:
-    """As it is; a value that JSON cannot say goes as text, so that this line alone is refused."""
+    """The line itself; NaN or an infinity is sent as a string, so that only this line is refused."""
     if isinstance(line.value, float) and not math.isfinite(line.value):
         return {**msgspec.to_builtins(line), "value": repr(line.value)}
     return line
 
 
 def _check_finite(value: Any, path: str, depth: int) -> None:
+    """JSON has no NaN and no infinities: they would arrive as null."""
     if isinstance(value, float) and not math.isfinite(value):
         raise Unprocessable(f"{path} is {value!r}; accepted are finite numbers", field=path)
-    if isinstance(value, dict | list) and depth > DEPTH:
-        raise Unprocessable(f"{path[:100]} is nested too deeply; accepted are {DEPTH} levels", field=path[:100])
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            _check_finite(inner, f"{path}.{name}".lstrip("."), depth + 1)
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            _check_finite(inner, f"{path}[{number}]", depth + 1)
+    if isinstance(value, dict | list):
+        if depth > DEPTH:
+            raise Unprocessable(f"{path[:100]} is nested too deeply; accepted are {DEPTH} levels", field=path[:100])
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            where = f"{path}.{name}".lstrip(".") if isinstance(value, dict) else f"{path}[{name}]"
+            _check_finite(inner, where, depth + 1)
 
 
 def _ascii(key: str) -> str:
@@ -267,7 +231,7 @@ def _ascii(key: str) -> str:
 
 
 def _part(text: str) -> str:
-    """Part of a path, every character meant as it stands."""
+    """A segment of a path, percent-encoded."""
     return quote(text, safe="").replace(".", "%2E") if text in (".", "..") else quote(text, safe="")
 
 

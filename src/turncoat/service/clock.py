@@ -1,4 +1,4 @@
-"""What time it is. Windows and lateness go by the service's own clock alone; tests bring another one."""
+"""The clock. Windows and lateness use the service's own clock only; tests bring another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-EARLIEST, LATEST = 0.0, 253_402_300_799.0  # 1970 to 9999: what a datetime can say
+EARLIEST, LATEST = 0.0, 253_402_300_799.0  # 1970 to 9999: the range of a datetime
 
 
 class Clock(Protocol):

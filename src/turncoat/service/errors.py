@@ -1,4 +1,4 @@
-"""What the service refuses, each with the status HTTP has for it, the field it is about and what is accepted."""
+"""The service's errors: each has an HTTP status, the field that it is about, and what is accepted there."""
 
 from __future__ import annotations
 
@@ -102,3 +102,10 @@ class Unavailable(Problem):
 
     status = 503
     title = "the store cannot be reached"
+
+
+class Mistake(Problem):
+    """The service failed unexpectedly: a bug. Its log has the traceback; the caller is told no details."""
+
+    status = 500
+    title = "a mistake of the service"

@@ -1,15 +1,19 @@
-"""What the service and its callers say to one another: one class a message, the same in Python and in JSON.
+"""The messages between the service and its callers: one class per message, the same in Python and in JSON.
 
 msgspec reads them from JSON and refuses what does not fit: NaN, 1e400, "0.5" or true for a number, unknown fields.
-What needs more than a type (a floor above 1, two arms of one name) is said by `checks`.
+What needs more than a type (floors that sum to more than 1, two arms of one name) is checked by `validation`.
+Below the messages: the commands that one transaction records together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from turncoat.service.errors import Problem
 
 Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$(?!\n)")]
 Key = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)")]
@@ -187,25 +191,30 @@ class LineReceipt(Answer, frozen=True, kw_only=True):
     detail: str | None = None
 
 
-class DecisionRecord(Answer, frozen=True, kw_only=True):
-    """Everything known about one decision."""
+class DecisionFields(Answer, frozen=True, kw_only=True):
+    """What `DecisionRecord` and `LogLine` both tell about a decision."""
 
     decision_id: str
     experiment: str
+    decided_at: datetime
     arm: str
     propensity: float
     probabilities: dict[str, float]
     state_version: int
     stream: Stream
     reason: Reason
-    decided_at: datetime
-    expires_at: datetime | None
     context: Any
-    outcome: Literal["open", "waiting", "rewarded", "defaulted", "expired"]
     reward: float | None
     rewarded_at: datetime | None
     applied_version: int | None
     applied_position: int | None
+
+
+class DecisionRecord(DecisionFields, frozen=True, kw_only=True):
+    """Everything known about one decision."""
+
+    expires_at: datetime | None
+    outcome: Literal["open", "waiting", "rewarded", "defaulted", "expired"]
     refused: list[RefusedReward] = field(default_factory=list)
 
 
@@ -264,22 +273,60 @@ class AuditEntry(Answer, frozen=True, kw_only=True):
     hash: str
 
 
-class LogLine(Answer, frozen=True, kw_only=True):
+class LogLine(DecisionFields, frozen=True, kw_only=True):
     """One decision with its outcome, as exported."""
 
-    decision_id: str
-    experiment: str
-    decided_at: datetime
-    arm: str
-    propensity: float
-    probabilities: dict[str, float]
-    state_version: int
-    stream: Stream
-    reason: Reason
     unit: str | None
-    context: Any
     outcome: Literal["open", "rewarded", "defaulted", "expired"]
-    reward: float | None
-    rewarded_at: datetime | None
-    applied_version: int | None
-    applied_position: int | None
+
+
+# --- what one transaction records together ---
+
+
+class Decide(NamedTuple):
+    """The command to draw a decision."""
+
+    key: str
+    ask: Ask
+    idempotency_key: str | None = None
+
+
+class Tell(NamedTuple):
+    """The command to record a reward."""
+
+    decision_id: str
+    reward: Reward
+
+
+Command: TypeAlias = Decide | Tell
+Result: TypeAlias = Decided | Receipt | Problem
+
+
+class DecideMethod:
+    """The method `decide` of engine and client: its keyword arguments become an `Ask`."""
+
+    def decide(
+        self,
+        key: str,
+        *,
+        unit_id: str | None = None,
+        allowed_arms: Sequence[str] | None = None,
+        sticky: bool = False,
+        deferred: bool = False,
+        context: dict[str, Any] | None = None,
+        decision_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Decided:
+        """Draw an arm, and record how probable it was."""
+        ask = Ask(
+            unit_id=unit_id,
+            allowed_arms=None if allowed_arms is None else list(allowed_arms),
+            sticky=sticky,
+            deferred=deferred,
+            context=context,
+            decision_id=decision_id,
+        )
+        return self._decide(key, ask, idempotency_key)
+
+    def _decide(self, key: str, ask: Ask, idempotency_key: str | None) -> Decided:
+        raise NotImplementedError

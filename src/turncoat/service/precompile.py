@@ -1,11 +1,10 @@
-"""Compiles what the service runs, before it says that it is ready: the first time it takes half a minute.
+"""Precompilation: all kernels that the service runs are compiled before it listens. The first time takes half a minute.
 
-Later starts find it on the disk. To load it, and the compiler, takes a second, for which nobody should have to wait.
+Later starts find the kernels in the cache on the disk. Loading them, and numba, takes a second, in the background.
 """
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import hashlib
 import logging
@@ -15,79 +14,73 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from filelock import FileLock
+
 from turncoat._compile.cache import CACHE, PACKAGE
-from turncoat.service.experiments.snapshot_cache import machine, newborn
+from turncoat.service.experiments.snapshot_cache import machine, new_learner
 
 LOCK = "service.lock"
-A_MOMENT = 0.2  # seconds to begin to serve in, before loading takes its share of the processor
+LOAD_DELAY = 0.2  # seconds to start serving in, before loading competes for the processor
 
-log = logging.getLogger("turncoat.warm")
+log = logging.getLogger("turncoat.precompile")
 
 
-def get_warm() -> threading.Event:
-    """Compile now; or, if that was done before, load beside everything else. The event is set when that is over."""
-    warm = threading.Event()
+def load_kernels() -> threading.Event:
+    """Compile now, or, if all is compiled, load in a background thread. The event is set once that is done."""
+    loaded = threading.Event()
     if is_compiled():
-        loading = threading.Timer(A_MOMENT, _load, [warm])
-        loading.name, loading.daemon = "turncoat-warm", True
+        loading = threading.Timer(LOAD_DELAY, _load, [loaded])
+        loading.name, loading.daemon = "turncoat-precompile", True
         loading.start()
     else:
-        warm_up()
-        warm.set()
-    return warm
+        precompile()
+        loaded.set()
+    return loaded
 
 
-def _load(warm: threading.Event) -> None:
+def _load(loaded: threading.Event) -> None:
     try:
-        warm_up()
+        precompile()
     except Exception:
         log.exception("learners could not be loaded")
-    finally:  # whoever needs a learner then meets the failure, and does not wait for ever
-        warm.set()
+    finally:  # set after a failure too: requests that need a learner then fail and do not wait for ever
+        loaded.set()
 
 
 def is_compiled() -> bool:
-    """Whether all of it is on the disk."""
-    return CACHE is not None and (CACHE / mark()).exists()
+    """Whether all kernels are in the cache on the disk."""
+    return CACHE is not None and (CACHE / marker_name()).exists()
 
 
-def mark() -> str:
-    """The name of the file that says so: one for each copy of the package, Python, set of libraries and processor."""
-    words = f"{PACKAGE} {sys.version} {machine()}"
-    return f"service-{hashlib.sha256(words.encode()).hexdigest()[:16]}.ready"
+def marker_name() -> str:
+    """The name of the marker file: one per copy of the package, Python, set of libraries and processor."""
+    identity = f"{PACKAGE} {sys.version} {machine()}"
+    return f"service-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.ready"
 
 
-def warm_up() -> None:
-    """Do once, with a learner that is thrown away, all that a learner is ever asked for."""
+def precompile() -> None:
+    """Compile all that a learner can be asked, as `tc.compile` does."""
     start = time.monotonic()
-    with _one_at_a_time():
-        learner = newborn(["one", "two", "three"], seed=0)
-        learner.probabilities(allowed=["one", "two", "three"])
-        learner.probabilities(allowed=["one", "two"])
-        learner.observe(0, 0.5, 0.5)
-        learner.observe(0, 0.5, 0.5, allowed=[0, 1])
-        learner.add_arm("four")
-        learner.retire_arm("two")
-        learner.observe(1, 0.5, 0.5)
-        learner.probabilities(allowed=["one", "four"])
-        learner.explain()
-    gc.freeze()  # what is here stays: to look through it for garbage takes a tenth of a second each time
+    with _compile_lock():
+        from turncoat.learners.compile_methods import compile_methods
+
+        compile_methods(new_learner(["one", "two", "three"], seed=0))
+    gc.freeze()  # these objects stay for ever: without this each full collection would take a tenth of a second
     log.info("kernels are ready after %.1f s", time.monotonic() - start)
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """What one process compiles the others need not compile too: they wait, and find it there.
+def _compile_lock() -> Iterator[None]:
+    """File lock: one process compiles, the others wait and then find the kernels in the cache.
 
-    Once somebody has compiled all of it, nobody waits any more. (Lock and mark lie with the kernels of this version.)
+    Once the marker exists, no lock is taken. (Lock and marker lie with the kernels of this version.)
     """
     if CACHE is None or is_compiled():
         yield
         return
-    with (CACHE / LOCK).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with FileLock(CACHE / LOCK):
         yield
         from turncoat._compile.kernel_files import not_kept
 
         if not not_kept:
-            (CACHE / mark()).touch()
+            (CACHE / marker_name()).touch()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def free_port() -> int:
-    """One that nobody listens on just now."""
+    """A port that is free at this moment."""
     with socket.socket() as any_one:
         any_one.bind(("127.0.0.1", 0))
         port: int = any_one.getsockname()[1]
@@ -24,10 +24,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(*words: str, log: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def running(*arguments: str, log: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Its address, once it is ready, and its process, which is ended with SIGTERM."""
     port = free_port()
-    command = [sys.executable, "-m", "turncoat", "serve", "--port", str(port), *words]
+    command = [sys.executable, "-m", "turncoat", "serve", "--port", str(port), *arguments]
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "COLUMNS": "100"})
     address = f"http://127.0.0.1:{port}"

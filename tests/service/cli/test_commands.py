@@ -12,8 +12,10 @@ import pytest
 from tests.cli.typed import refusal, run
 from turncoat.cli.demo import past_of_it
 from turncoat.errors import OptionError
+from turncoat.learners.base import learner as base_learner
 from turncoat.service import messages
 from turncoat.service.engine import Engine
+from turncoat.service.experiments import snapshot_cache
 from turncoat.service.store import open_store
 
 
@@ -91,6 +93,26 @@ def test_verification_finds_what_is_stored_to_be_what_the_log_says(database: Pat
     assert done.stdout.count("identical, byte for byte") == 2 and "audit: whole" in done.stdout
 
 
+def test_verification_after_an_upgrade(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state holds the version of Turncoat that wrote it: after an upgrade every learner was called DIFFERENT."""
+    for module in (base_learner, snapshot_cache):
+        monkeypatch.setattr(module, "__version__", "999.0")
+    done = run("verify", "--database", database)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("identical, byte for byte") == 2
+    store = open_store(str(database))  # the newer version goes on in the same database
+    engine = Engine(store)
+    for key in ("first", "second"):
+        engine.reward(engine.decide(key).decision_id or "", 1.0)
+    engine.work()
+    store.close()
+    assert run("verify", "--database", database).stdout.count("identical, byte for byte") == 2
+    with sqlite3.connect(database) as connection:
+        connection.execute(OTHER_REWARD)
+    connection.close()
+    assert run("verify", "--database", database).exit_code == 1
+
+
 # Of one that was learned from: a fifth of the first experiment's are control, and only the learners are rebuilt.
 LEARNED = "SELECT MIN(id) FROM decision WHERE reward <> 0.5 AND stream = 'learn'"
 OTHER_REWARD = f"UPDATE decision SET reward = 1 - reward WHERE id = ({LEARNED})"
@@ -137,6 +159,6 @@ def test_what_cannot_be_served_is_refused_before_anything_starts(
 
 
 def test_the_demo_leaves_experiments_of_ones_own_alone(database: Path) -> None:
-    # It used to live in them: decisions and rewards that nobody made, if the key was the same.
+    # It used to write simulated decisions and rewards into a user's experiment of the same key.
     with pytest.raises(OptionError, match="the database has 'first', 'second' in it; --demo wants a new one"):
         past_of_it(str(database))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from tests.service.conftest import new_database
-from tests.service.http.served import make_office, serving
+from tests.service.http.served import make_context, serving
 from turncoat.service import messages
 from turncoat.service.client import Client
 from turncoat.service.engine import Engine
 from turncoat.service.store import open_store
-from turncoat.service.surface import Service
+
+Service: TypeAlias = Engine | Client
 
 
 class HandClock:
@@ -37,7 +38,7 @@ class World:
         self._numbers = itertools.count(1)
 
     def name(self) -> str:
-        """A key nobody has used."""
+        """An unused key."""
         return f"e{next(self._numbers)}"
 
     def opened(self, *arms: str, **settings: Any) -> str:
@@ -60,7 +61,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         with new_database(request) as url:
             yield from engine_on(url, clock)
     else:
-        with serving(make_office(folder, clock=clock)) as served, Client(served.url) as client:
+        with serving(make_context(folder, clock=clock)) as served, Client(served.url) as client:
             yield World(client, clock, served.work)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.errands import Decide, Errand, Tell
-from turncoat.service.experiments.randomness import SeededChance
+from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.messages import Command, Decide, Tell
 from turncoat.service.store.interface import Store
 
 START = 1_763_200_800.0  # 15 November 2025, 10:00 UTC
@@ -45,7 +45,7 @@ class History:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        self.engine = Engine(self.store, self.clock, SeededChance(self.seed))
+        self.engine = Engine(self.store, self.clock, Randomness(self.seed))
         self._due: list[tuple[float, str, float]] = []
         self.served: list[messages.Decided] = []
 
@@ -87,7 +87,7 @@ class History:
         """So many seconds pass."""
         self.clock.at += seconds
         n = round(self.per_minute * seconds / 60.0) or 1
-        asks: list[Errand] = [
+        asks: list[Command] = [
             Decide(self.key, messages.Ask(unit_id=f"visitor-{self.chance.random()}")) for _ in range(n)
         ]
         for decided in self.engine.serve(asks):
@@ -96,7 +96,7 @@ class History:
             if self.chance.random() < pays[decided.arm]:
                 delay = self.chance.expovariate(1 / 60.0) + (1200.0 if self.chance.random() < 0.02 else 0.0)
                 heapq.heappush(self._due, (self.clock.at + delay, decided.decision_id, 1.0))
-        tells: list[Errand] = []
+        tells: list[Command] = []
         while self._due and self._due[0][0] <= self.clock.at:
             _, one, value = heapq.heappop(self._due)
             tells += [Tell(one, messages.Reward(value=value))]

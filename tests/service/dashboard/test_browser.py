@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: it loads, keeps itself up to date, says nothing on the console, asks nobody else."""
+"""The dashboard in a real browser: it loads, refreshes itself, logs nothing to the console, loads nothing foreign."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from tests.report.chromium import Chromium, find
 from tests.service.dashboard.history import History
 from turncoat.service import messages
 from turncoat.service.api_keys import NewKey, issue
-from turncoat.service.dashboard import here, routes
+from turncoat.service.dashboard.pages import routes
+from turncoat.service.dashboard.pages.renderer import render_in_threads
 from turncoat.service.engine import Engine
 from turncoat.service.http.app import make_app
-from turncoat.service.http.context import Office
-from turncoat.service.http.door import dashboard
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.login import dashboard_routes
+from turncoat.service.http.server import Settings
 from turncoat.service.store import Store, open_store
 
 PATH = find()
 WHY = "there is no Chromium here (Debian: apt-get install chromium); with CI=true, make test installs it for root"
-pytestmark = pytest.mark.skipif(PATH is None, reason=WHY)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(PATH is None, reason=WHY)]
 READY = "document.readyState === 'complete'"
 FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 
@@ -61,7 +62,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def history(told: History) -> Iterator[str]:
-    with Server(Starlette(routes=routes(here(told.store, clock=told.clock)))) as base:
+    with Server(Starlette(routes=routes(render_in_threads(told.store, clock=told.clock)))) as base:
         yield base
 
 
@@ -90,7 +91,7 @@ def test_every_page_loads_fits_and_asks_nobody_else(told: History, history: str,
 
 def test_the_page_keeps_itself_up_to_date(store: Store) -> None:
     engine = Engine(store)
-    with Server(Starlette(routes=routes(here(store)))) as base, Chromium(PATH or "") as browser:
+    with Server(Starlette(routes=routes(render_in_threads(store)))) as base, Chromium(PATH or "") as browser:
         go(browser, f"{base}/")
         assert browser.evaluate("document.querySelectorAll('.welcome li').length") == 3
         engine.create(messages.NewExperiment(key="live", arms=["a", "b"]))
@@ -112,7 +113,7 @@ def test_the_page_keeps_itself_up_to_date(store: Store) -> None:
 def test_what_is_open_and_read_stays_so_while_the_page_changes(store: Store) -> None:
     engine = Engine(store)
     engine.create(messages.NewExperiment(key="live", arms=["a", "b"]))
-    with Server(Starlette(routes=routes(here(store)))) as base, Chromium(PATH or "") as browser:
+    with Server(Starlette(routes=routes(render_in_threads(store)))) as base, Chromium(PATH or "") as browser:
         go(browser, f"{base}/experiments/live")
         browser.evaluate("document.querySelector('#audit details').open = true")
         engine.change_arm("live", "b", messages.ArmChange(state="paused"))
@@ -159,11 +160,11 @@ def test_the_policy_stops_what_slips_in(told: History, history: str) -> None:
 
 
 def test_a_key_opens_the_door_and_signing_out_shuts_it(store: Store) -> None:
-    """The whole service. Browsers send `Origin: null` with a form if pages forbid all referrers: nobody came in."""
+    """The whole service. Browsers send `Origin: null` with a form if pages forbid all referrers: every login failed."""
     with store.transaction() as session:
         key = issue(session, NewKey(name="me", scopes=["read"]), time.time()).key
-    office = Office(Engine(store), store, Settings())
-    app = make_app(office, dashboard(office))
+    context = AppContext(Engine(store), store, Settings())
+    app = make_app(context, dashboard_routes(context))
     type_ = "document.getElementById('key').value = {!r}; document.querySelector('.login button').click()"
     with Server(app, lifespan="on") as base, Chromium(PATH or "") as browser:
         browser.call("Page.navigate", url=f"{base}/system")

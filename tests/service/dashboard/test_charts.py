@@ -12,12 +12,26 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from turncoat.service.dashboard.charts import Caption, Layer, Mark, areas, banded, reach, stacked
+from turncoat.service.dashboard.charts import (
+    Axis,
+    Caption,
+    Layer,
+    Mark,
+    areas,
+    banded,
+    bars,
+    meter,
+    reach,
+    stacked,
+    strip,
+    time_axis,
+    time_label,
+    value_axis,
+    whisker,
+)
 from turncoat.service.dashboard.data.estimates import Estimate
 from turncoat.service.dashboard.formats import about, count, figure, plain, share, signed, size, span
-from turncoat.service.dashboard.gauges import from_facts, gauge_rows, tiles
-from turncoat.service.dashboard.glyphs import bars, meter, strip, whisker
-from turncoat.service.dashboard.scales import Axis, time_axis, time_label, value_axis
+from turncoat.service.dashboard.pages.renderer import from_facts, gauge_rows, tiles
 
 EVIL = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 NOON = 1_763_208_000.0  # 15 November 2025, 12:00 UTC

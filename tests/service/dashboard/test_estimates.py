@@ -13,7 +13,6 @@ from tests.naive import gains
 from tests.naive.gains import Row
 from turncoat.service.dashboard.data.estimates import (
     Estimate,
-    Range,
     Sums,
     add,
     gain_over_arm,
@@ -23,9 +22,10 @@ from turncoat.service.dashboard.data.estimates import (
     sample_ratio,
     worth,
 )
+from turncoat.service.messages import RewardRule
 
 LOW, HIGH = -1.0, 3.0
-REWARDS = Range(LOW, HIGH)
+REWARDS = RewardRule(min=LOW, max=HIGH)
 
 
 def sums(rows: Iterable[Row]) -> Sums:
@@ -73,11 +73,11 @@ def test_what_an_arm_is_worth_is_that_of_the_raw_rows(to: list[Row], left: list[
 def test_by_hand() -> None:
     """Two decisions at ½, rewards 0 and 1, two of another arm: each stands for two, so it would bring 2 of 4."""
     some = [("a", 0.5, 0.0), ("a", 0.5, 1.0), ("b", 0.5, 1.0), ("b", 0.5, 1.0)]
-    mean = mean_reward(of("a", some), Range())
+    mean = mean_reward(of("a", some), RewardRule())
     assert mean is not None and mean.value == 0.5 and mean.effective == 2.0
     # plus four: six rewards, half of them 1, so V = 6·4·¼ / 12²
     assert mean.high - mean.value == pytest.approx(min(0.5, 1.96 * math.sqrt(6 / 144)), rel=1e-4)
-    gain = gain_over_arm(sums(some), of("a", some), Range())
+    gain = gain_over_arm(sums(some), of("a", some), RewardRule())
     # Σw(w − 1)(r − m)² = 6 · 2 · ¼
     assert gain is not None and gain.value == 1.0
     assert gain.high - gain.value == pytest.approx(1.96 * math.sqrt(3.0), rel=1e-4)
@@ -85,28 +85,31 @@ def test_by_hand() -> None:
 
 def test_an_arm_that_was_always_served_is_known() -> None:
     some = [("a", 1.0, r) for r in (0.0, 1.0, 1.0)]
-    assert gain_over_arm(sums(some), sums(some), Range()) == Estimate(0.0, 0.0, 0.0, 3.0)
+    assert gain_over_arm(sums(some), sums(some), RewardRule()) == Estimate(0.0, 0.0, 0.0, 3.0)
 
 
 def test_nothing_is_claimed_of_what_was_never_seen() -> None:
     some = sums([("a", 0.5, 1.0)])
-    assert mean_reward(Sums(), Range()) is None
-    assert gain_over_control(some, Sums(), Range()) is None and gain_over_control(Sums(), some, Range()) is None
-    assert gain_over_arm(some, Sums(), Range()) is None and worth(1.0, some, Sums(), Range()) is None
-    assert gain_over_path([(some, some), (some, Sums())], Range()) == gain_over_arm(some, some, Range())
+    assert mean_reward(Sums(), RewardRule()) is None
+    assert (
+        gain_over_control(some, Sums(), RewardRule()) is None and gain_over_control(Sums(), some, RewardRule()) is None
+    )
+    assert gain_over_arm(some, Sums(), RewardRule()) is None and worth(1.0, some, Sums(), RewardRule()) is None
+    assert gain_over_path([(some, some), (some, Sums())], RewardRule()) == gain_over_arm(some, some, RewardRule())
 
 
 def test_rewards_that_never_varied_still_leave_doubt() -> None:
     """Five zeros of five: the interval was of width 0 once, which says that the arm can never pay."""
-    mean = mean_reward(sums([("a", 0.5, 0.0)] * 5), Range())
+    mean = mean_reward(sums([("a", 0.5, 0.0)] * 5), RewardRule())
     assert mean is not None and mean.value == mean.low == 0.0 and mean.high > 0.2
 
 
 @given(rows, st.floats(-5.0, 5.0), st.floats(0.1, 10.0))
 def test_another_unit_of_reward_changes_only_the_unit(some: list[Row], shift: float, scale: float) -> None:
     moved = [(arm, p, shift + scale * r) for arm, p, r in some]
-    there = Range(shift + scale * LOW, shift + scale * HIGH)
-    here, other = gain_over_arm(sums(some), of("a", some), REWARDS), gain_over_arm(sums(moved), of("a", moved), there)
+    there = RewardRule(min=shift + scale * LOW, max=shift + scale * HIGH)
+    here = gain_over_arm(sums(some), of("a", some), REWARDS)
+    other = gain_over_arm(sums(moved), of("a", moved), there)
     assert here is not None and other is not None
     assert other.value == pytest.approx(scale * here.value, rel=1e-6, abs=1e-6)
     assert other.high == pytest.approx(scale * here.high, rel=1e-6, abs=1e-4)

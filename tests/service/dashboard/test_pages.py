@@ -19,7 +19,8 @@ from starlette.testclient import TestClient
 import turncoat.service.dashboard as dashboard
 from tests.service.dashboard.history import FastClock, History
 from turncoat.service import messages
-from turncoat.service.dashboard import POLICY, Pages, here, routes
+from turncoat.service.dashboard.pages import POLICY, routes
+from turncoat.service.dashboard.pages.renderer import Templates, render_in_threads
 from turncoat.service.engine import Engine
 from turncoat.service.store.interface import Session, Store, StoreDown
 
@@ -56,7 +57,9 @@ class Document(HTMLParser):
 
 def client(store: Store, history: History | None = None, prefix: str = "") -> TestClient:
     clock = history.clock if history else FastClock()
-    return TestClient(Starlette(routes=routes(here(store, prefix, clock), lambda: {"lag_seconds": 0.1}, prefix)))
+    return TestClient(
+        Starlette(routes=routes(render_in_threads(store, prefix, clock), lambda: {"lag_seconds": 0.1}, prefix))
+    )
 
 
 def check(page: str, root: str = "") -> Document:
@@ -132,7 +135,7 @@ def test_hostile_names_stay_text_everywhere(store: Store) -> None:
     engine.work()
     clock.at += 60.0
     engine.change_arm("evil", EVIL[1], messages.ArmChange(state="paused"), actor=EVIL[1])
-    with TestClient(Starlette(routes=routes(here(store, clock=clock)))) as browser:
+    with TestClient(Starlette(routes=routes(render_in_threads(store, clock=clock)))) as browser:
         for address in (
             "/",
             "/experiments/evil",
@@ -179,7 +182,7 @@ def test_the_first_visit_teaches_three_lines_that_are_right(store: Store) -> Non
         "http://testserver/v1/experiments/greeting/decisions",
         "http://testserver/v1/decisions/DECISION_ID/reward",
     ]
-    with_keys = TestClient(Starlette(routes=routes(here(store), needs_key=lambda: True))).get("/").text
+    with_keys = TestClient(Starlette(routes=routes(render_in_threads(store), needs_key=lambda: True))).get("/").text
     assert unescape(with_keys).count('-H "Authorization: Bearer $KEY"') == 3
 
 
@@ -230,7 +233,7 @@ def test_pages_can_live_elsewhere(store: Store) -> None:
         check(browser.get("/ui/").text, root="/ui")
         check(browser.get("/ui/system").text, root="/ui")
         assert browser.get("/").status_code == 404
-    check(Pages("/ui").login(next_page='"><script>', failed=True), root="/ui")
+    check(Templates("/ui").login(next_page='"><script>', failed=True), root="/ui")
 
 
 def test_many_viewers_cost_as_much_as_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +244,7 @@ def test_many_viewers_cost_as_much_as_one(store: Store, monkeypatch: pytest.Monk
         seen.append("<h1>x</h1>")
         return seen[-1]
 
-    monkeypatch.setattr(Pages, "experiments", made)
+    monkeypatch.setattr(Templates, "fill", made)
     with client(store) as browser:
         for _ in range(20):
             browser.get("/")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from turncoat.service.store.interface import Later, Row, Session, Store, StoreDown
+from turncoat.service.store.interface import DeferredResult, Row, Session, Store, StoreDown
 
 Trouble = Callable[[str], BaseException]
 
@@ -31,7 +31,7 @@ class FaultyStore:
         self._store = store
         self.shared = store.shared if shared is None else shared
         self.is_down = False
-        self.before_begin: Callable[[int], None] = lambda number: None  # somebody else is quicker
+        self.before_begin: Callable[[int], None] = lambda number: None  # another worker is faster
         self.arm()
 
     def arm(
@@ -115,7 +115,7 @@ class FaultySession:
     def __init__(self, faults: FaultyStore, session: Session) -> None:
         self._faults, self._session = faults, session
 
-    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
+    def send(self, sql: str, **values: Any) -> DeferredResult[list[Row]]:
         self._faults.check(sql)
         return self._session.send(sql, **values)
 
@@ -143,10 +143,10 @@ class FaultySession:
         self._faults.check(f"add_up {table}")
         self._session.add_up(table, keys, sums, rows)
 
-    def lock_experiment(self, experiment: int, *, wait: bool = False) -> Later[int | None]:
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> DeferredResult[int | None]:
         self._faults.check("lock_experiment")
         return self._session.lock_experiment(experiment, wait=wait)
 
-    def lock_everything(self) -> None:
-        self._faults.check("lock_everything")
-        self._session.lock_everything()
+    def lock_settings(self) -> None:
+        self._faults.check("lock_settings")
+        self._session.lock_settings()

@@ -11,7 +11,7 @@ from typing import Any
 from turncoat.learners import Turncoat, restore
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.experiments.randomness import SeededChance
+from turncoat.service.experiments.randomness import Randomness
 from turncoat.service.store import Store
 
 NOON = 1_800_000_000.0  # some day in 2027
@@ -41,12 +41,12 @@ class Lab:
     def __init__(self, store: Store, seed: int = 1) -> None:
         self.store = store
         self.clock = StillClock()
-        self.chance = SeededChance(seed)
-        self.engine = Engine(store, self.clock, self.chance)
+        self.randomness = Randomness(seed)
+        self.engine = Engine(store, self.clock, self.randomness)
 
     def restart(self) -> Engine:
         """Whatever was in memory is lost."""
-        self.engine = Engine(self.store, self.clock, self.chance)
+        self.engine = Engine(self.store, self.clock, self.randomness)
         return self.engine
 
     def open(self, key: str = "x", arms: Any = ("a", "b"), **more: Any) -> messages.Experiment:

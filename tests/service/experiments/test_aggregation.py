@@ -135,7 +135,7 @@ def test_a_mean_of_the_largest_reward_is_in_range(labs: Lab) -> None:
 
 
 def test_a_decision_takes_only_so_many_rewards(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each further one reads all of them, so that whoever has a key could slow everybody down."""
+    """Each further one reads all of them, so that any caller with a key could slow down all others."""
     monkeypatch.setattr(rewards, "MOST_PARTS", 3)
     known, unknown = opened(labs, "sum"), uuid(7)
     for one in (known, unknown):

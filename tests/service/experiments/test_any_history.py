@@ -12,8 +12,8 @@ from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.errors import Problem, Unavailable
 from turncoat.service.experiments.aggregates import Closed, bucket_rows
-from turncoat.service.experiments.randomness import SeededChance
-from turncoat.service.experiments.verify import broken_audit, replay
+from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.experiments.verify import broken_audit, verify
 
 STEPS, FEWER = 200, 80  # on SQLite, on PostgreSQL
 CLOSED = """
@@ -35,10 +35,10 @@ class Somebody:
     """Does anything at all, by a seed."""
 
     def __init__(self, lab: Lab, seed: int) -> None:
-        self.lab, self.chance = lab, random.Random(seed)
-        skews = (0.0, self.chance.choice([-2.5, 3.0])) if lab.store.shared else (0.0,)
+        self.lab, self.randomness = lab, random.Random(seed)
+        skews = (0.0, self.randomness.choice([-2.5, 3.0])) if lab.store.shared else (0.0,)
         self.engines = [
-            Engine(lab.store, Skewed(lab.clock, skew), SeededChance(seed * 10 + place))
+            Engine(lab.store, Skewed(lab.clock, skew), Randomness(seed * 10 + place))
             for place, skew in enumerate(skews)
         ]
         self.ids = [uuid(0)]
@@ -46,60 +46,60 @@ class Somebody:
     def step(self, number: int) -> None:
         """One thing; what is refused is refused."""
         todo = (self.decide, self.reward, self.reward, self.decide, self.pass_time, self.change, self.arm, self.rare)
-        engine = self.chance.choice(self.engines)
+        engine = self.randomness.choice(self.engines)
         try:
-            self.chance.choices(todo, [20, 20, 10, 15, 12, 4, 9, 4])[0](engine, number)
+            self.randomness.choices(todo, [20, 20, 10, 15, 12, 4, 9, 4])[0](engine, number)
         except Unavailable:
             raise
         except Problem:
             pass
 
     def decide(self, engine: Engine, number: int) -> None:
-        pick = self.chance.random
+        pick = self.randomness.random
         wanted: dict[str, Any] = {}
         if pick() < 0.4:
             arms = [arm.arm for arm in engine.arms("x")]
-            wanted["allowed_arms"] = self.chance.sample(arms, self.chance.randint(1, len(arms)))
+            wanted["allowed_arms"] = self.randomness.sample(arms, self.randomness.randint(1, len(arms)))
         if pick() < 0.4:
-            wanted |= {"unit_id": f"u{self.chance.randrange(5)}", "sticky": pick() < 0.6}
+            wanted |= {"unit_id": f"u{self.randomness.randrange(5)}", "sticky": pick() < 0.6}
         if pick() < 0.3:
-            wanted["decision_id"] = uuid(number + self.chance.randint(-3, 3))
+            wanted["decision_id"] = uuid(number + self.randomness.randint(-3, 3))
         if pick() < 0.2:
-            wanted["idempotency_key"] = f"k{self.chance.randrange(8)}"
+            wanted["idempotency_key"] = f"k{self.randomness.randrange(8)}"
         self.ids.append(str(engine.decide("x", deferred=pick() < 0.15, **wanted).decision_id))
 
     def reward(self, engine: Engine, number: int) -> None:
-        known = self.chance.random() < 0.85
-        which = self.chance.choice(self.ids[-40:]) if known else uuid(number + self.chance.randint(0, 3))
-        name = self.chance.choice([None, "r1", "r2"])
-        engine.reward(which, self.chance.choice([0.0, 1.0, 2.0, -1.0, 0.37]), reward_id=name)
+        known = self.randomness.random() < 0.85
+        which = self.randomness.choice(self.ids[-40:]) if known else uuid(number + self.randomness.randint(0, 3))
+        name = self.randomness.choice([None, "r1", "r2"])
+        engine.reward(which, self.randomness.choice([0.0, 1.0, 2.0, -1.0, 0.37]), reward_id=name)
 
     def pass_time(self, engine: Engine, number: int) -> None:
-        self.lab.clock.move(self.chance.choice([0.01, 1.0, 5.0, 30.0, -3.0]))
+        self.lab.clock.move(self.randomness.choice([0.01, 1.0, 5.0, 30.0, -3.0]))
         engine.work()
 
     def change(self, engine: Engine, number: int) -> None:
-        window, default = self.chance.choice([1e-9, 2.0, 50.0]), self.chance.choice([None, 1.0])
-        share, state = self.chance.choice([0.0, 0.3]), self.chance.choice(["running", "running", "stopped"])
+        window, default = self.randomness.choice([1e-9, 2.0, 50.0]), self.randomness.choice([None, 1.0])
+        share, state = self.randomness.choice([0.0, 0.3]), self.randomness.choice(["running", "running", "stopped"])
         one: Any = {"reward_window_s": window, "default_reward": default, "holdout_share": share, "state": state}
-        name = self.chance.choice(list(one))
+        name = self.randomness.choice(list(one))
         engine.change("x", messages.ExperimentChange(**{name: one[name]}))
 
     def arm(self, engine: Engine, number: int) -> None:
-        state: Any = self.chance.choice(["pending", "active", "paused", "retired"])
-        if state == "pending" or self.chance.random() < 0.3:
+        state: Any = self.randomness.choice(["pending", "active", "paused", "retired"])
+        if state == "pending" or self.randomness.random() < 0.3:
             new: Any = "active" if state in ("paused", "retired") else state
-            engine.add_arm("x", messages.NewArm(arm=f"n{number}", state=new, floor=self.chance.choice([0.0, 0.05])))
+            engine.add_arm("x", messages.NewArm(arm=f"n{number}", state=new, floor=self.randomness.choice([0.0, 0.05])))
         else:
-            arm = self.chance.choice(engine.arms("x")).arm
-            engine.change_arm("x", arm, messages.ArmChange(state=state, cap=self.chance.choice([1.0, 0.3])))
+            arm = self.randomness.choice(engine.arms("x")).arm
+            engine.change_arm("x", arm, messages.ArmChange(state=state, cap=self.randomness.choice([1.0, 0.3])))
 
     def rare(self, engine: Engine, number: int) -> None:
-        if self.chance.random() < 0.5:
-            engine.activate(self.chance.choice(self.ids))
+        if self.randomness.random() < 0.5:
+            engine.activate(self.randomness.choice(self.ids))
         else:  # it is started again
             place = self.engines.index(engine)
-            self.engines[place] = Engine(self.lab.store, engine.clock, engine.chance)
+            self.engines[place] = Engine(self.lab.store, engine.clock, engine.randomness)
 
 
 @pytest.mark.parametrize("aggregation", ["first", "sum", "mean"])
@@ -117,7 +117,7 @@ def test_the_log_says_it_all(labs: Lab, aggregation: messages.Aggregation, seed:
             while engine.work():
                 pass
     with labs.store.reading() as session:
-        assert replay(session, "x").identical and broken_audit(session) is None
+        assert verify(session, "x").identical and broken_audit(session) is None
     assert labs.rows("SELECT * FROM inbox") == []
     assert labs.rows("SELECT id FROM decision WHERE applied_version IS NULL AND expires_at IS NOT NULL") == []
     counted = {row[1:5]: row[5:9] for row in map(tuple, labs.rows("SELECT * FROM bucket"))}

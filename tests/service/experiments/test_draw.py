@@ -15,10 +15,10 @@ from scipy import stats
 
 from tests.service.experiments.lab import Lab
 from turncoat.service import messages
-from turncoat.service.errands import Decide
 from turncoat.service.errors import Conflicting
-from turncoat.service.experiments.draw import draft
-from turncoat.service.experiments.snapshot import ArmRow, limits
+from turncoat.service.experiments.draw import draw
+from turncoat.service.experiments.snapshot import ArmRow, share_limits
+from turncoat.service.messages import Decide
 
 N = 60_000
 ALARM = 1e-6
@@ -26,8 +26,8 @@ ALARM = 1e-6
 
 def drawn(lab: Lab, n: int = N, **ask: Any) -> tuple[Counter[str], messages.Decided]:
     """Decisions as they are drawn, without writing them down."""
-    errand = Decide("x", messages.Ask(**ask))
-    answers = [draft(lab.engine.book, lab.clock.now(), lab.chance, errand).answer for _ in range(n)]
+    command = Decide("x", messages.Ask(**ask))
+    answers = [draw(lab.engine.cache, lab.clock.now(), lab.randomness, command).answer for _ in range(n)]
     decided = [one for one in answers if isinstance(one, messages.Decided)]
     assert len(decided) == n
     assert all(one.propensity == one.probabilities[one.arm] for one in decided)
@@ -120,16 +120,18 @@ def test_holdout_is_even_over_what_may_be_served(lab: Lab) -> None:
 def test_nothing_of_next_to_no_share_is_served(lab: Lab) -> None:
     """A cap of 1e-300: a draw of exactly 0.0 served it, once in 2**53, and its squared weight is past all floats."""
     lab.open(arms=["a", "b"], caps={"a": 1e-300})
-    offer = lab.engine.book.get("x").offer("learn", None, lambda: lab.engine.book.learner(lab.engine.book.get("x")))
-    assert offer.probabilities["a"] == 1e-300
-    assert [offer.draw(u) for u in (0.0, 5e-324, 0.5, 1.0 - 2.0**-53)] == ["b"] * 4
+    distribution = lab.engine.cache.get("x").distribution(
+        "learn", None, lambda: lab.engine.cache.learner(lab.engine.cache.get("x"))
+    )
+    assert distribution.probabilities["a"] == 1e-300
+    assert [distribution.draw(u) for u in (0.0, 5e-324, 0.5, 1.0 - 2.0**-53)] == ["b"] * 4
 
 
 def test_the_ends_of_the_generator(lab: Lab) -> None:
     lab.open(arms=["a", "b", "c"], caps={"c": 0.0})
-    snapshot = lab.engine.book.get("x")
-    offer = snapshot.offer("learn", None, lambda: lab.engine.book.learner(snapshot))
-    assert offer.draw(0.0) == "a" and offer.draw(1.0 - 2.0**-53) == "b"
+    snapshot = lab.engine.cache.get("x")
+    distribution = snapshot.distribution("learn", None, lambda: lab.engine.cache.learner(snapshot))
+    assert distribution.draw(0.0) == "a" and distribution.draw(1.0 - 2.0**-53) == "b"
 
 
 def test_an_arm_has_an_even_share_until_its_first_reward(lab: Lab) -> None:
@@ -144,7 +146,7 @@ def test_an_arm_has_an_even_share_until_its_first_reward(lab: Lab) -> None:
     assert shares["new"] <= 0.2 and abs(sum(shares.values()) - 1.0) < 1e-12
     lab.engine.reward(str(lab.engine.decide("x", allowed_arms=["new"]).decision_id), 1.0)
     lab.work()
-    assert {row.arm: row.tried for row in lab.engine.book.get("x").arms}["new"]
+    assert {row.arm: row.tried for row in lab.engine.cache.get("x").arms}["new"]
 
 
 @pytest.mark.parametrize(
@@ -163,4 +165,4 @@ def test_limits_of_shares(caps: list[float], tried: list[bool], expected: list[f
         ArmRow(str(i), i, "active", 0.0, cap, None, known)
         for i, (cap, known) in enumerate(zip(caps, tried, strict=True))
     ]
-    assert limits(rows) == pytest.approx(expected, abs=1e-12)
+    assert share_limits(rows) == pytest.approx(expected, abs=1e-12)

@@ -6,9 +6,9 @@ import pytest
 
 from tests.service.experiments.lab import WINDOW, Lab, uuid
 from turncoat.service import messages
-from turncoat.service.errands import Decide, Tell
 from turncoat.service.errors import Conflicting
 from turncoat.service.experiments import early_rewards, queries, rewards
+from turncoat.service.messages import Decide, Tell
 
 ONE = uuid(1)
 
@@ -115,7 +115,7 @@ def test_in_one_batch_the_decision_goes_first(labs: Lab) -> None:
 
 
 def test_a_window_that_ended_before_they_met_does_not_matter(labs: Lab) -> None:
-    """Nobody had looked for early rewards since the decision came; its window is over by now."""
+    """Early rewards were not looked for since the decision was recorded; its window has ended."""
     labs.open(default_reward=0.0)
     labs.engine.reward(ONE, 0.5)
     labs.engine.decide("x", decision_id=ONE)
@@ -131,7 +131,7 @@ def test_very_many_are_taken_a_few_at_a_time(labs: Lab, monkeypatch: pytest.Monk
     for number in range(5):
         labs.engine.reward(uuid(number), 1.0)
     labs.engine.decide("x", decision_id=uuid(4))
-    labs.work(early_rewards.ORPHANED + 1.0)
+    labs.work(early_rewards.ORPHAN_SECONDS + 1.0)
     assert labs.refused() == ["orphan"] * 2
     for _ in range(3):
         labs.work()
@@ -150,7 +150,7 @@ def test_of_very_many_refused_only_some_are_shown(labs: Lab, monkeypatch: pytest
 
 
 def test_only_so_many_decisions_are_waited_for(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has a key for rewards could fill the store with ids that they made up."""
+    """A caller with a key for rewards could fill the store with invented ids."""
     monkeypatch.setattr(rewards, "MOST_EARLY", 3)
     labs.open()
     for number in range(3):

@@ -10,8 +10,8 @@ import pytest
 
 from tests.service.experiments.lab import WINDOW, Lab, uuid
 from turncoat.service import messages
-from turncoat.service.errands import Decide
 from turncoat.service.errors import Conflicting, Unprocessable
+from turncoat.service.messages import Decide
 
 DAY = 86_400.0
 

@@ -11,7 +11,7 @@ import pytest
 from tests.service.experiments.lab import WINDOW, Lab
 from turncoat.learners import Turncoat, restore
 from turncoat.service import messages
-from turncoat.service.experiments.verify import replay
+from turncoat.service.experiments.verify import verify
 
 
 class Twin:
@@ -82,8 +82,8 @@ def test_a_whole_life(labs: Lab) -> None:
     twin.learn()
     assert twin.bytes() == labs.state()
     with labs.store.reading() as session:
-        replayed = replay(session, "x")
-    assert replayed.identical and replayed.first_difference is None and replayed.learned == 116
+        verified = verify(session, "x")
+    assert verified.identical and verified.first_difference is None and verified.learned == 116
 
 
 def test_defaults_are_told_too_and_expired_decisions_are_not(labs: Lab) -> None:
@@ -133,4 +133,4 @@ def test_looking_changes_nothing(lab: Lab) -> None:
     lab.engine.reward(str(decided.decision_id), 0.5)
     lab.work()
     with lab.store.reading() as session:
-        assert replay(session, "x").identical
+        assert verify(session, "x").identical

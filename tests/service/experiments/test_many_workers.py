@@ -20,9 +20,9 @@ import pytest
 from tests.service.experiments.lab import NOON, StillClock
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.errands import Decide, Tell
 from turncoat.service.errors import Conflicting
 from turncoat.service.experiments import verify
+from turncoat.service.messages import Decide, Tell
 from turncoat.service.store import Store, open_store
 
 T = TypeVar("T")
@@ -33,8 +33,8 @@ from turncoat.service.experiments import learn
 from turncoat.service.engine import Engine
 from turncoat.service.store import StoreDown, open_store
 from turncoat.service.store.postgres import pipeline
-from turncoat.service.precompile import warm_up
-warm_up()
+from turncoat.service.precompile import precompile
+precompile()
 pipeline.WRITING["idle_in_transaction_session_timeout"] = "400ms"
 advance = learn.advance
 def stopped(*args, **more):
@@ -53,7 +53,7 @@ print(engine.experiment("x").version)
 """
 
 
-class Office:
+class Workers:
     """Workers with an engine each, on one database."""
 
     def __init__(self, url: str, n: int) -> None:
@@ -94,16 +94,16 @@ class Office:
 
 
 @pytest.fixture
-def office(postgres_store_url: str) -> Iterator[Office]:
-    made = Office(postgres_store_url, 4)
+def workers(postgres_store_url: str) -> Iterator[Workers]:
+    made = Workers(postgres_store_url, 4)
     yield made
     made.close()
 
 
 def told(*lines: tuple[str, float]) -> Callable[[Engine], list[str]]:
     """Tell rewards, as one batch; what became of them."""
-    errands = [Tell(decision, messages.Reward(value=value)) for decision, value in lines]
-    return lambda engine: [one.status for one in engine.serve(errands) if isinstance(one, messages.Receipt)]
+    commands = [Tell(decision, messages.Reward(value=value)) for decision, value in lines]
+    return lambda engine: [one.status for one in engine.serve(commands) if isinstance(one, messages.Receipt)]
 
 
 def check_once(store: Store, n: int, key: str = "x") -> None:
@@ -114,43 +114,43 @@ def check_once(store: Store, n: int, key: str = "x") -> None:
         learned = session.rows("SELECT SUM(n_learned) FROM version")[0][0]
         counted = session.rows("SELECT width, SUM(n) FROM bucket GROUP BY width")
         present = session.rows("SELECT version FROM experiment")[0][0]
-        replayed = verify.replay(session, key)
+        verified = verify.verify(session, key)
     assert len(places) == len(set(places)) == learned == n
     assert versions == list(range(1, present + 1))
     assert [count for _, count in counted] == [n] * 3
-    assert replayed.identical and replayed.learned == n
+    assert verified.identical and verified.learned == n
 
 
-def test_one_key_is_one_decision(office: Office) -> None:
-    office.open()
+def test_one_key_is_one_decision(workers: Workers) -> None:
+    workers.open()
     asked = [Decide("x", messages.Ask(unit_id="u"), "the key")] * 25
-    answers = [one for some in office.at_once(*[lambda engine: engine.serve(asked)] * 4) for one in some]
+    answers = [one for some in workers.at_once(*[lambda engine: engine.serve(asked)] * 4) for one in some]
     assert len(answers) == 100
     assert len({msgspec.json.encode(one) for one in answers}) == 1
-    assert office.rows("SELECT COUNT(*) FROM decision") == [(1,)]
+    assert workers.rows("SELECT COUNT(*) FROM decision") == [(1,)]
     other = Decide("x", messages.Ask(unit_id="other"), "the key")
-    for engine in office.engines:
+    for engine in workers.engines:
         assert [type(one) for one in engine.serve([other])] == [Conflicting]
 
 
-def test_many_keys_in_any_order_are_one_decision_each(office: Office) -> None:
-    office.open()
+def test_many_keys_in_any_order_are_one_decision_each(workers: Workers) -> None:
+    workers.open()
     keys = [f"k{i}" for i in range(40)]
 
     def ask(seed: int) -> Callable[[Engine], dict[str, str]]:
         order = random.Random(seed).sample(keys, len(keys))
-        errands = [Decide("x", messages.Ask(unit_id=key, sticky=True), key) for key in order]
+        commands = [Decide("x", messages.Ask(unit_id=key, sticky=True), key) for key in order]
 
         def do(engine: Engine) -> dict[str, str]:
-            done = [one for i in range(0, 40, 10) for one in engine.serve(errands[i : i + 10])]
+            done = [one for i in range(0, 40, 10) for one in engine.serve(commands[i : i + 10])]
             return {key: id_of(one) for key, one in zip(order, done, strict=True)}
 
         return do
 
-    answers = office.at_once(*[ask(seed) for seed in range(4)])
+    answers = workers.at_once(*[ask(seed) for seed in range(4)])
     assert len(answers[0]) == 40
     assert answers[0] == answers[1] == answers[2] == answers[3]
-    assert office.rows("SELECT COUNT(*) FROM decision") == [(40,)]
+    assert workers.rows("SELECT COUNT(*) FROM decision") == [(40,)]
 
 
 def id_of(done: Any) -> str:
@@ -159,46 +159,46 @@ def id_of(done: Any) -> str:
 
 
 @pytest.mark.parametrize("values", [(0.5, 0.5), (0.25, 0.75)])
-def test_of_two_rewards_one_is_accepted_and_that_one_counts(office: Office, values: tuple[float, float]) -> None:
-    office.open()
-    decisions = office.decisions(60)
+def test_of_two_rewards_one_is_accepted_and_that_one_counts(workers: Workers, values: tuple[float, float]) -> None:
+    workers.open()
+    decisions = workers.decisions(60)
     accepted: dict[str, float] = {}
     for i in range(0, 60, 5):
         some = decisions[i : i + 5]
         backwards = some[::-1]
-        one, other = office.at_once(told(*[(d, values[0]) for d in some]), told(*[(d, values[1]) for d in backwards]))
+        one, other = workers.at_once(told(*[(d, values[0]) for d in some]), told(*[(d, values[1]) for d in backwards]))
         for decision, ours, theirs in zip(some, one, other[::-1], strict=True):
             assert sorted([ours, theirs]) == ["accepted", "duplicate" if values[0] == values[1] else "conflict"]
             accepted[decision] = values[0] if ours == "accepted" else values[1]
-    office.engines[2].work()
-    assert dict(office.rows("SELECT id, reward FROM decision")) == accepted
-    check_once(office.stores[0], 60)
+    workers.engines[2].work()
+    assert dict(workers.rows("SELECT id, reward FROM decision")) == accepted
+    check_once(workers.stores[0], 60)
 
 
 @pytest.mark.parametrize("aggregation", ["first", "sum"])
-def test_at_the_end_of_a_window_either_the_reward_counts_or_the_default(office: Office, aggregation: Any) -> None:
+def test_at_the_end_of_a_window_either_the_reward_counts_or_the_default(workers: Workers, aggregation: Any) -> None:
     """The teller's clock says that there is still time, the appliers' that there is none."""
-    office.open(reward=messages.RewardRule(aggregation=aggregation), default_reward=0.0)
+    workers.open(reward=messages.RewardRule(aggregation=aggregation), default_reward=0.0)
     rng, seen = random.Random(3), Counter[str]()
     for i in range(40):
-        for clock in office.clocks:
+        for clock in workers.clocks:
             clock.time = NOON + 150.0 * i
-        decisions = office.decisions(8)
-        for clock in office.clocks[1:]:
+        decisions = workers.decisions(8)
+        for clock in workers.clocks[1:]:
             clock.move(100.5)
         waits = [rng.choice((0.0, rng.random() * 0.01, 0.02)) for _ in range(3)]
-        said, _, _ = office.at_once(told(*[(d, 0.75) for d in decisions]), worked, worked, waits=waits)
+        said, _, _ = workers.at_once(told(*[(d, 0.75) for d in decisions]), worked, worked, waits=waits)
         for _ in range(2):  # the first time it may leave it to who was at it last
-            office.engines[1]._looked = float("-inf")
-            office.engines[1].work()
-        closed = {row[0]: row[1:] for row in office.rows("SELECT id, outcome, reward FROM decision WHERE id IN :ids",
+            workers.engines[1]._looked = float("-inf")
+            workers.engines[1].work()
+        closed = {row[0]: row[1:] for row in workers.rows("SELECT id, outcome, reward FROM decision WHERE id IN :ids",
                                                          ids=decisions)}  # fmt: skip
         for decision, status in zip(decisions, said, strict=True):
             assert closed[decision] == {"accepted": ("rewarded", 0.75), "late": ("defaulted", 0.0)}[status]
         seen.update(said)
     assert seen["accepted"] + seen["late"] == 320
     assert min(seen["accepted"], seen["late"]) > 0
-    check_once(office.stores[0], 320)
+    check_once(workers.stores[0], 320)
 
 
 def worked(engine: Engine) -> list[str]:
@@ -206,9 +206,9 @@ def worked(engine: Engine) -> list[str]:
     return []
 
 
-def test_appliers_take_turns_and_every_reward_is_applied_once(office: Office) -> None:
-    office.open()
-    decisions, done = office.decisions(600), Event()
+def test_appliers_take_turns_and_every_reward_is_applied_once(workers: Workers) -> None:
+    workers.open()
+    decisions, done = workers.decisions(600), Event()
 
     def tell(part: int) -> Callable[[Engine], int]:
         def do(engine: Engine) -> int:
@@ -220,14 +220,14 @@ def test_appliers_take_turns_and_every_reward_is_applied_once(office: Office) ->
         return do
 
     def some_wait() -> bool:
-        return office.rows("SELECT COUNT(*) FROM inbox") != [(0,)]
+        return workers.rows("SELECT COUNT(*) FROM inbox") != [(0,)]
 
     def keep_working(engine: Engine) -> int:
         before, passes = 0, 0
         while not done.is_set() or some_wait():
             engine.work()
-            passes += engine.book.get("x").version != before
-            before = engine.book.get("x").version
+            passes += engine.cache.get("x").version != before
+            before = engine.cache.get("x").version
         return passes
 
     def tell_and_end(engine: Engine) -> int:
@@ -236,19 +236,19 @@ def test_appliers_take_turns_and_every_reward_is_applied_once(office: Office) ->
         done.set()
         return 0
 
-    office.at_once(tell(0), tell_and_end, keep_working, keep_working)
-    office.engines[0].work()
-    assert office.rows("SELECT COUNT(*) FROM inbox") == [(0,)]
-    check_once(office.stores[0], 600)
+    workers.at_once(tell(0), tell_and_end, keep_working, keep_working)
+    workers.engines[0].work()
+    assert workers.rows("SELECT COUNT(*) FROM inbox") == [(0,)]
+    check_once(workers.stores[0], 600)
 
 
-def test_whoever_has_the_learner_goes_on_with_it_until_it_does_not(office: Office) -> None:
-    office.open()
-    one, other = office.engines[:2]
-    decisions = iter(office.decisions(3))
+def test_whoever_has_the_learner_goes_on_with_it_until_it_does_not(workers: Workers) -> None:
+    workers.open()
+    one, other = workers.engines[:2]
+    decisions = iter(workers.decisions(3))
 
     def waiting() -> int:
-        return int(office.rows("SELECT COUNT(*) FROM inbox")[0][0])
+        return int(workers.rows("SELECT COUNT(*) FROM inbox")[0][0])
 
     def tell() -> None:
         told((next(decisions), 1.0))(one)
@@ -256,22 +256,22 @@ def test_whoever_has_the_learner_goes_on_with_it_until_it_does_not(office: Offic
     tell()
     one.work()
     tell()
-    other.work()  # sees that somebody is at it
+    other.work()  # sees that another applier holds it
     assert waiting() == 1
-    other.work()  # sees that nobody is
+    other.work()  # sees that it is free
     assert waiting() == 0
     tell()
     one.work()
     assert waiting() == 1
     one.work()
     assert waiting() == 0
-    check_once(office.stores[0], 3)
+    check_once(workers.stores[0], 3)
 
 
-def test_a_worker_frozen_in_a_pass_cannot_write_over_what_came_after(office: Office, postgres_store_url: str) -> None:
-    office.open()
-    early, late = office.decisions(5), office.decisions(5)
-    told(*[(d, 1.0) for d in early])(office.engines[0])
+def test_a_worker_frozen_in_a_pass_cannot_write_over_what_came_after(workers: Workers, postgres_store_url: str) -> None:
+    workers.open()
+    early, late = workers.decisions(5), workers.decisions(5)
+    told(*[(d, 1.0) for d in early])(workers.engines[0])
     with subprocess.Popen(
         [sys.executable, "-c", FROZEN, postgres_store_url], stdout=subprocess.PIPE, text=True
     ) as frozen:
@@ -279,33 +279,33 @@ def test_a_worker_frozen_in_a_pass_cannot_write_over_what_came_after(office: Off
         try:
             _, status = os.waitpid(frozen.pid, os.WUNTRACED)
             assert os.WIFSTOPPED(status), frozen.stdout.read()
-            office.engines[0].work()
-            assert office.engines[0].experiment("x").version == 1  # it holds the experiment
+            workers.engines[0].work()
+            assert workers.engines[0].experiment("x").version == 1  # it holds the experiment
             end = time.monotonic() + 20.0
-            while office.engines[0].experiment("x").version == 1:  # until PostgreSQL takes it away
+            while workers.engines[0].experiment("x").version == 1:  # until PostgreSQL takes it away
                 assert time.monotonic() < end
-                office.engines[0].work()
+                workers.engines[0].work()
                 time.sleep(0.05)
-            told(*[(d, 0.0) for d in late])(office.engines[0])
-            office.engines[0].work()
-            assert office.engines[0].experiment("x").version == 3
+            told(*[(d, 0.0) for d in late])(workers.engines[0])
+            workers.engines[0].work()
+            assert workers.engines[0].experiment("x").version == 3
         finally:
             frozen.send_signal(signal.SIGCONT)
         assert frozen.stdout.read().split("\n") == ["too late", "3", ""]
-    check_once(office.stores[0], 10)
+    check_once(workers.stores[0], 10)
 
 
-def test_what_one_changes_the_others_see_at_their_next_pass(office: Office) -> None:
-    office.open()
-    office.engines[0].change_arm("x", "a", messages.ArmChange(state="paused"))
-    office.engines[0].change_arm("x", "b", messages.ArmChange(state="paused"))
-    for engine in office.engines[1:]:
+def test_what_one_changes_the_others_see_at_their_next_pass(workers: Workers) -> None:
+    workers.open()
+    workers.engines[0].change_arm("x", "a", messages.ArmChange(state="paused"))
+    workers.engines[0].change_arm("x", "b", messages.ArmChange(state="paused"))
+    for engine in workers.engines[1:]:
         engine.work()
         assert {engine.decide("x").arm for _ in range(20)} == {"c"}
 
 
-def test_settings_change_one_after_the_other_and_the_audit_holds(office: Office) -> None:
-    office.open()
+def test_settings_change_one_after_the_other_and_the_audit_holds(workers: Workers) -> None:
+    workers.open()
 
     def change(who: int) -> Callable[[Engine], list[int]]:
         def do(engine: Engine) -> list[int]:
@@ -315,19 +315,19 @@ def test_settings_change_one_after_the_other_and_the_audit_holds(office: Office)
 
         return do
 
-    revisions = sorted(revision for some in office.at_once(*[change(10 * i) for i in range(4)]) for revision in some)
+    revisions = sorted(revision for some in workers.at_once(*[change(10 * i) for i in range(4)]) for revision in some)
     assert revisions == list(range(2, 22))
-    with office.stores[0].reading() as session:
+    with workers.stores[0].reading() as session:
         assert verify.broken_audit(session) is None
         assert session.rows("SELECT COUNT(*) FROM audit") == [(21,)]
 
 
-def test_a_key_of_an_experiment_is_used_once(office: Office) -> None:
+def test_a_key_of_an_experiment_is_used_once(workers: Workers) -> None:
     def create(engine: Engine) -> str:
         try:
             return engine.create(messages.NewExperiment(key="new", arms=["a"])).key
         except Conflicting:
             return ""
 
-    assert sorted(office.at_once(*[create] * 4)) == ["", "", "", "new"]
-    assert office.rows("SELECT id, key, version FROM experiment") == [(1, "new", 1)]
+    assert sorted(workers.at_once(*[create] * 4)) == ["", "", "", "new"]
+    assert workers.rows("SELECT id, key, version FROM experiment") == [(1, "new", 1)]

@@ -8,8 +8,8 @@ import pytest
 
 from tests.service.experiments.lab import WINDOW, Lab, uuid
 from turncoat.service import messages
-from turncoat.service.errands import Tell
 from turncoat.service.errors import Malformed, Unprocessable
+from turncoat.service.messages import Tell
 
 HOUR = 3600.0
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.service.experiments.lab import WINDOW, Lab, uuid
 from turncoat.service import messages
-from turncoat.service.errands import Decide
 from turncoat.service.errors import Conflicting, Unprocessable
+from turncoat.service.messages import Decide
 
 
 def ask(lab: Lab, **more: object) -> messages.Decided:
@@ -104,10 +104,10 @@ def test_the_clock_is_set_back_after_it_was_found_over(labs: Lab) -> None:
 
 def test_in_one_batch(labs: Lab) -> None:
     labs.open(arms=["a", "b"])
-    errands = [
+    commands = [
         Decide("x", messages.Ask(unit_id="u", sticky=True, allowed_arms=arms)) for arms in (["a"], None, ["b"], None)
     ]
-    a, again, b, after = labs.engine.serve(errands)
+    a, again, b, after = labs.engine.serve(commands)
     assert isinstance(a, messages.Decided) and isinstance(again, messages.Decided)
     assert isinstance(b, messages.Decided) and isinstance(after, messages.Decided)
     assert again.decision_id == a.decision_id and b.decision_id != a.decision_id and after.decision_id == b.decision_id

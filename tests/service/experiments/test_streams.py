@@ -9,8 +9,8 @@ from scipy import stats
 
 from tests.service.experiments.lab import WINDOW, Lab
 from turncoat.service import messages
-from turncoat.service.errands import Decide
-from turncoat.service.experiments.draw import draft
+from turncoat.service.experiments.draw import draw
+from turncoat.service.messages import Decide
 
 SHARES = {"control": 0.2, "holdout": 0.1, "learn": 0.7}
 CONTROL = messages.Control(arm="a", share=0.2)
@@ -21,8 +21,8 @@ def opened(lab: Lab) -> None:
 
 
 def streams(lab: Lab, asks: list[messages.Ask]) -> list[str]:
-    drafts = [draft(lab.engine.book, lab.clock.now(), lab.chance, Decide("x", ask)).answer for ask in asks]
-    return [one.stream for one in drafts if isinstance(one, messages.Decided)]
+    drawn = [draw(lab.engine.cache, lab.clock.now(), lab.randomness, Decide("x", ask)).answer for ask in asks]
+    return [one.stream for one in drawn if isinstance(one, messages.Decided)]
 
 
 @pytest.mark.parametrize("by_unit", [False, True])

@@ -1,4 +1,4 @@
-"""The store fails, an answer is lost, another worker is faster: nothing wrong is served, and nobody is held up."""
+"""The store fails, an answer is lost, another worker is faster: nothing wrong is served, and no caller is held up."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.service.experiments.faults import FaultyStore
 from tests.service.experiments.lab import WINDOW, Lab, StillClock
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.errands import Decide
 from turncoat.service.errors import Conflicting, Unavailable
 from turncoat.service.experiments.learn import advance
-from turncoat.service.experiments.randomness import SeededChance
-from turncoat.service.experiments.snapshot_cache import revived
-from turncoat.service.store.interface import Raced, StoreDown, StoreError
+from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.experiments.snapshot_cache import load_learner
+from turncoat.service.messages import Decide
+from turncoat.service.store.interface import StoreDown, StoreError, WriteConflict
 
 
 def faulty(lab: Lab) -> FaultyStore:
@@ -70,12 +70,12 @@ def test_a_pass_whose_answer_was_lost_is_not_done_again(labs: Lab) -> None:
 def test_a_version_is_written_once(labs: Lab) -> None:
     """The fence: who still goes by an older snapshot is told so, and the newer state stays as it is."""
     labs.open()
-    old, learner = labs.engine.book.get("x"), revived(labs.state())
+    old, learner = labs.engine.cache.get("x"), load_learner(labs.state())
     labs.engine.reward(str(labs.engine.decide("x").decision_id), 1.0)
     labs.work()
     before = labs.everything()
     for kind in ("rewards", "arm_added"):
-        with pytest.raises(Raced), labs.store.transaction() as session:
+        with pytest.raises(WriteConflict), labs.store.transaction() as session:
             advance(session, old, learner, kind, labs.clock.now(), n_learned=1)
         assert labs.everything() == before
 
@@ -115,7 +115,7 @@ def test_one_damaged_experiment_does_not_hold_up_the_others(labs: Lab) -> None:
 
 
 def test_no_decision_comes_from_a_damaged_state(labs: Lab) -> None:
-    """One bit in a state was different, and nobody saw. And the one who asked spoiled it for the whole batch."""
+    """A flipped bit in a state went unnoticed; later, its error failed the whole batch."""
     labs.open("broken")
     labs.open("x")
     state = msgspec.json.decode(labs.state("broken"))
@@ -139,7 +139,7 @@ class TestSeveralWorkers:
     def pair(self, lab: Lab) -> tuple[Engine, Engine]:
         store = FaultyStore(lab.store, shared=True)
         lab.clock = StillClock()
-        one, other = (Engine(store, lab.clock, SeededChance(seed)) for seed in (1, 2))
+        one, other = (Engine(store, lab.clock, Randomness(seed)) for seed in (1, 2))
         lab.engine = one
         return one, other
 
@@ -165,11 +165,11 @@ class TestSeveralWorkers:
             rival.reward(str(decided.decision_id), 0.5)
             labs.clock.move(1.0)
             (worker if turn % 5 else rival).work()
-        from turncoat.service.experiments.verify import replay
+        from turncoat.service.experiments.verify import verify
 
         with labs.store.reading() as session:
-            replayed = replay(session, "x")
-        assert replayed.identical and replayed.learned == 20
+            verified = verify(session, "x")
+        assert verified.identical and verified.learned == 20
 
     def test_a_frozen_worker_cannot_write_over_a_newer_state(self, labs: Lab) -> None:
         """It holds an old snapshot and an old learner when it goes on."""
@@ -187,10 +187,10 @@ class TestSeveralWorkers:
         other._apply(1)  # straight to the pass, without the look before it
         assert one.experiment("x").version == version + 1
         assert labs.rows("SELECT SUM(n_learned) FROM version") == [(4,)]
-        from turncoat.service.experiments.verify import replay
+        from turncoat.service.experiments.verify import verify
 
         with labs.store.reading() as session:
-            assert replay(session, "x").identical
+            assert verify(session, "x").identical
 
     def test_a_reward_for_an_experiment_that_is_new_here(self, labs: Lab) -> None:
         one, other = self.pair(labs)

@@ -17,8 +17,8 @@ from tests.service.experiments.faults import FaultyStore
 from tests.service.experiments.lab import NOON, WINDOW, StillClock, uuid
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.experiments.randomness import SeededChance
-from turncoat.service.experiments.verify import replay
+from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.experiments.verify import verify
 from turncoat.service.store import Store
 
 PATIENCE = 10.0
@@ -47,7 +47,7 @@ class Worker:
     def __init__(self, store: Store, seed: int) -> None:
         self.gate = Gate(store)
         self.clock = StillClock()
-        self.engine = Engine(self.gate, self.clock, SeededChance(seed))
+        self.engine = Engine(self.gate, self.clock, Randomness(seed))
 
 
 class Task:
@@ -106,7 +106,7 @@ def closed(worker: Worker, decision_id: str) -> tuple[str, float | None]:
     with worker.gate.reading() as session:
         assert session.rows("SELECT SUM(n_learned) FROM version") == [(1,)]
         assert session.rows("SELECT COUNT(*) FROM inbox") == [(0,)]
-        assert replay(session, "x").identical
+        assert verify(session, "x").identical
     return record.outcome, record.reward
 
 
@@ -258,4 +258,4 @@ def test_two_changes_at_once(workers: tuple[Worker, Worker]) -> None:
     assert change.done()
     assert [arm.arm for arm in workers[0].engine.arms("x")] == ["a", "b", "c", "d"]
     with workers[0].gate.reading() as session:
-        assert replay(session, "x").identical
+        assert verify(session, "x").identical

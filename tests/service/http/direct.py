@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from turncoat.service.http.app import make_app
-from turncoat.service.http.context import Office
+from turncoat.service.http.context import AppContext
 from turncoat.service.store import Session
 
 T = TypeVar("T")
@@ -34,10 +34,10 @@ class Said(NamedTuple):
 class Direct:
     """An application without a server."""
 
-    def __init__(self, office: Office, runner: asyncio.Runner) -> None:
-        self.office = office
+    def __init__(self, context: AppContext, runner: asyncio.Runner) -> None:
+        self.context = context
         self._runner = runner
-        self._app = make_app(office)
+        self._app = make_app(context)
 
     def ask(
         self,
@@ -62,16 +62,16 @@ class Direct:
         """Change the store, in the thread that writes to it, and have the keys read again."""
 
         def done() -> T:
-            with self.office.store.transaction() as session:
+            with self.context.store.transaction() as session:
                 return do(session)
 
-        made: T = self._runner.run(self.office.desk.run(done))
-        self.office.ring.refresh()
+        made: T = self._runner.run(self.context.engine_thread.run(done))
+        self.context.ring.refresh()
         return made
 
     def work(self) -> None:
         """Apply all that waits."""
-        while self._runner.run(self.office.desk.run(self.office.engine.work)):
+        while self._runner.run(self.context.engine_thread.run(self.context.engine.work)):
             pass
 
     async def asked(
@@ -122,12 +122,12 @@ class Direct:
 
 
 @contextmanager
-def direct(office: Office) -> Iterator[Direct]:
-    """The application of this office, opened and closed."""
+def direct(context: AppContext) -> Iterator[Direct]:
+    """The application of this context, opened and closed."""
     with asyncio.Runner() as runner:
-        asked = Direct(office, runner)
-        runner.run(office.open())
+        asked = Direct(context, runner)
+        runner.run(context.open())
         try:
             yield asked
         finally:
-            runner.run(office.close())
+            runner.run(context.close())

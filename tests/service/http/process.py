@@ -15,12 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.server import Settings
 
 CODE = """
 import sys, msgspec
 from turncoat.service.http.server import run
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.server import Settings
 run(msgspec.json.decode(sys.argv[1], type=Settings))
 """
 
@@ -82,7 +82,7 @@ def is_running(pid: int) -> bool:
 
 
 def free_port() -> int:
-    """One that nobody uses just now."""
+    """A port that is free at this moment."""
     with socket.create_server(("127.0.0.1", 0)) as one:
         port: int = one.getsockname()[1]
         return port

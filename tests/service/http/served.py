@@ -16,25 +16,25 @@ import uvicorn
 from turncoat.service.clock import Clock
 from turncoat.service.engine import Engine
 from turncoat.service.http.app import make_app
-from turncoat.service.http.context import Office
-from turncoat.service.http.protocol import GuardedProtocol
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.protocol import LimitedProtocol
+from turncoat.service.http.server import Settings
 from turncoat.service.store import open_store
 
 T = TypeVar("T")
 
 
-def make_office(folder: Path, settings: Settings | None = None, clock: Clock | None = None) -> Office:
-    """An office with a fresh store in this folder."""
+def make_context(folder: Path, settings: Settings | None = None, clock: Clock | None = None) -> AppContext:
+    """A context with a fresh store in this folder."""
     store = open_store(str(folder / "turncoat.db"))
-    return Office(Engine(store, clock), store, settings or Settings(), clock)
+    return AppContext(Engine(store, clock), store, settings or Settings(), clock)
 
 
 class Served:
     """A running server."""
 
-    def __init__(self, office: Office, port: int, loop: asyncio.AbstractEventLoop) -> None:
-        self.office = office
+    def __init__(self, context: AppContext, port: int, loop: asyncio.AbstractEventLoop) -> None:
+        self.context = context
         self.port = port
         self.url = f"http://localhost:{port}"
         self._loop = loop
@@ -49,8 +49,8 @@ class Served:
 
     def work(self) -> None:
         """Apply all that waits."""
-        engine = self.office.engine
-        while self.run(lambda: self.office.desk.run(engine.work)):
+        engine = self.context.engine
+        while self.run(lambda: self.context.engine_thread.run(engine.work)):
             pass
 
     def connect(self) -> socket.socket:
@@ -59,13 +59,13 @@ class Served:
 
 
 @contextmanager
-def serving(office: Office) -> Iterator[Served]:
+def serving(context: AppContext) -> Iterator[Served]:
     """Serve, then end gracefully."""
     listener = socket.create_server(("127.0.0.1", 0))
     loops: list[asyncio.AbstractEventLoop] = []
-    app = make_app(office)
+    app = make_app(context)
     config = uvicorn.Config(
-        app, http=GuardedProtocol, ws="none", lifespan="on", log_config=None, access_log=False, timeout_keep_alive=5
+        app, http=LimitedProtocol, ws="none", lifespan="on", log_config=None, access_log=False, timeout_keep_alive=5
     )
     server = uvicorn.Server(config)
 
@@ -80,7 +80,7 @@ def serving(office: Office) -> Iterator[Served]:
         while not server.started:
             assert thread.is_alive() and time.monotonic() < until, "the server did not start"
             time.sleep(0.005)
-        yield Served(office, listener.getsockname()[1], loops[0])
+        yield Served(context, listener.getsockname()[1], loops[0])
     finally:
         server.should_exit = True
         thread.join(30.0)

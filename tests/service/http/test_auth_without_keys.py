@@ -1,4 +1,4 @@
-"""While there is no key: this machine alone, and no web page that somebody happens to visit."""
+"""While there is no key: only this machine, and no foreign web page open in its browser (DNS rebinding, CSRF)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.service.http.direct import JSON, Direct, direct
-from tests.service.http.served import make_office
+from tests.service.http.served import make_context
 from turncoat.service.http.auth import is_loopback
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.server import Settings
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_a_proxy_passes_on_needs_a_key(asked: Direct, header: str) -> None:
 
 def test_elsewhere_there_is_no_way_in_without_a_key(tmp_path: Path) -> None:
     """Such a service does not start; if the keys were deleted under it, it would not open either."""
-    with direct(make_office(tmp_path, Settings(host="0.0.0.0"))) as asked:
+    with direct(make_context(tmp_path, Settings(host="0.0.0.0"))) as asked:
         assert asked.ask("GET", "/v1/experiments").status == 401
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.service.http.direct import JSON, Direct, direct
-from tests.service.http.served import make_office
+from tests.service.http.served import make_context
 from tests.service.http.test_auth import a_path
 from turncoat.service.http import limits
-from turncoat.service.http.route import Row
-from turncoat.service.http.table import TABLE
+from turncoat.service.http.route import Route
+from turncoat.service.http.routes import ROUTES
 
-WITH_BODY = [row for row in TABLE if row.takes is not None and row.takes is not bytes]
+WITH_BODY = [route for route in ROUTES if route.takes is not None and route.takes is not bytes]
 DEEP = 100_000
 
 MALFORMED = {
@@ -40,19 +40,19 @@ MALFORMED = {
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Direct]:
-    with direct(make_office(tmp_path_factory.mktemp("bad"))) as one:
+    with direct(make_context(tmp_path_factory.mktemp("bad"))) as one:
         assert one.post("/v1/experiments", {"key": "e", "arms": ["a", "b"]}).status == 201
         yield one
 
 
-@pytest.mark.parametrize("row", WITH_BODY, ids=[row.name for row in WITH_BODY])
-def test_malformed_bodies_are_refused(asked: Direct, row: Row) -> None:
+@pytest.mark.parametrize("route", WITH_BODY, ids=[route.name for route in WITH_BODY])
+def test_malformed_bodies_are_refused(asked: Direct, route: Route) -> None:
     for case, body in MALFORMED.items():
-        if row.name.startswith("evaluate") and case in ("an unknown field", "invalid UTF-8", "a lone surrogate"):
+        if route.name.startswith("evaluate") and case in ("an unknown field", "invalid UTF-8", "a lone surrogate"):
             continue  # what is wrong is in a field that OFREP does not have, and it may grow
-        said = asked.ask(row.method, a_path(row), body, JSON)
+        said = asked.ask(route.method, a_path(route), body, JSON)
         assert said.status in (400, 413), (case, said)
-        if row.name.startswith("evaluate"):
+        if route.name.startswith("evaluate"):
             assert said.json()["errorCode"] in ("PARSE_ERROR", "GENERAL"), case
         else:
             problem = said.json()
@@ -74,14 +74,14 @@ def test_a_flag_s_context_is_read_as_strictly(asked: Direct) -> None:
         assert said.status in (400, 413), value[:20]
 
 
-@pytest.mark.parametrize("row", WITH_BODY, ids=[row.name for row in WITH_BODY])
-def test_only_json_is_read(asked: Direct, row: Row) -> None:
+@pytest.mark.parametrize("route", WITH_BODY, ids=[route.name for route in WITH_BODY])
+def test_only_json_is_read(asked: Direct, route: Route) -> None:
     kinds = ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx", "*/*"]
     for kind in kinds:
-        said = asked.ask(row.method, a_path(row), b"{}", {"content-type": kind})
-        assert said.status == (400 if row.name.startswith("evaluate") else 415), kind
+        said = asked.ask(route.method, a_path(route), b"{}", {"content-type": kind})
+        assert said.status == (400 if route.name.startswith("evaluate") else 415), kind
     for kind in ("application/json; charset=utf-8", "Application/JSON"):
-        assert asked.ask(row.method, a_path(row), b"{}", {"content-type": kind}).status != 415
+        assert asked.ask(route.method, a_path(route), b"{}", {"content-type": kind}).status != 415
 
 
 def test_nesting_has_a_limit_that_others_can_read_too(asked: Direct) -> None:

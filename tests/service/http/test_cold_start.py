@@ -16,9 +16,9 @@ from tests.service.http.direct import JSON, Direct, Said, direct
 from tests.service.http.test_engine_thread import Slow, tidy, told
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.http.context import Office
-from turncoat.service.http.engine_thread import Desk
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.engine_thread import EngineThread
+from turncoat.service.http.server import Settings
 from turncoat.service.store import open_store
 
 DECISIONS = "/v1/experiments/e/decisions"
@@ -26,28 +26,28 @@ SOME = b'{"allowed_arms": ["a", "b"]}'
 
 
 @pytest.fixture
-def warmth() -> threading.Event:
+def loaded() -> threading.Event:
     return threading.Event()
 
 
 @pytest.fixture
-def cold(tmp_path: Path, warmth: threading.Event) -> Iterator[Direct]:
+def cold(tmp_path: Path, loaded: threading.Event) -> Iterator[Direct]:
     """A service that has just begun, with an experiment from before."""
     store = open_store(str(tmp_path / "turncoat.db"))
     engine = Engine(store)
     engine.create(messages.NewExperiment(key="e", arms=["a", "b", "c"]))
-    with direct(Office(engine, store, Settings(), is_warm=warmth.is_set)) as asked:
+    with direct(AppContext(engine, store, Settings(), is_loaded=loaded.is_set)) as asked:
         yield asked
-        warmth.set()
+        loaded.set()
 
 
-def test_it_decides_and_takes_rewards_before_it_learns(cold: Direct, warmth: threading.Event) -> None:
+def test_it_decides_and_takes_rewards_before_it_learns(cold: Direct, loaded: threading.Event) -> None:
     assert cold.ask("GET", "/readyz").status == 200
     decided = cold.post(DECISIONS, {}).json()
     assert cold.post(f"/v1/decisions/{decided['decision_id']}/reward", {"value": 1.0}).json()["status"] == "accepted"
     time.sleep(0.3)  # three looks at rewards
     assert cold.ask("GET", "/v1/experiments/e").json()["version"] == 1
-    warmth.set()
+    loaded.set()
     until = time.monotonic() + 10.0
     while cold.ask("GET", "/v1/experiments/e").json()["version"] == 1:
         assert time.monotonic() < until, "the reward was not learned"
@@ -67,7 +67,7 @@ def test_it_decides_and_takes_rewards_before_it_learns(cold: Direct, warmth: thr
     ],
 )
 def test_what_needs_a_learner_waits_and_holds_up_nobody(
-    cold: Direct, warmth: threading.Event, method: str, target: str, body: bytes, status: int
+    cold: Direct, loaded: threading.Event, method: str, target: str, body: bytes, status: int
 ) -> None:
     async def story() -> Said:
         waiting = asyncio.create_task(cold.asked(method, target, body, JSON))
@@ -75,37 +75,37 @@ def test_what_needs_a_learner_waits_and_holds_up_nobody(
         assert (await cold.asked("POST", DECISIONS, b"{}", JSON)).status == 201
         assert (await cold.asked("GET", "/readyz")).status == 200
         assert not waiting.done()
-        warmth.set()
+        loaded.set()
         return await waiting
 
     said: Said = cold.run(story())
     assert said.status == status
 
 
-def test_a_desk_only_looks_until_it_is_warm(warmth: threading.Event) -> None:
+def test_the_engine_thread_only_refreshes_until_learners_are_loaded(loaded: threading.Event) -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine, is_warm=warmth.is_set)
-        desk.open()
+        engine_thread = EngineThread(engine, is_loaded=loaded.is_set)
+        engine_thread.open()
         async with asyncio.timeout(10.0):
             while engine.refreshed < 3:
                 await asyncio.sleep(0.01)
             assert engine.worked == 0
-            warmth.set()
+            loaded.set()
             while not engine.worked:
                 await asyncio.sleep(0.01)
-        await tidy(desk)
+        await tidy(engine_thread)
 
     asyncio.run(story())
 
 
-def test_what_ends_while_it_is_cold_learns_when_it_starts_again(warmth: threading.Event) -> None:
+def test_a_service_that_ends_before_learners_are_loaded_learns_at_its_next_start(loaded: threading.Event) -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine, is_warm=warmth.is_set)
-        desk.open()
-        assert (await desk.leave(told(1))).decision_id == "1"
-        await tidy(desk)
+        engine_thread = EngineThread(engine, is_loaded=loaded.is_set)
+        engine_thread.open()
+        assert (await engine_thread.submit(told(1))).decision_id == "1"
+        await tidy(engine_thread)
         assert engine.worked == 0
 
     asyncio.run(story())

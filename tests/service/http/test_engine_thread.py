@@ -1,4 +1,4 @@
-"""The engine's desk: who comes while it works is served together, the store's failures are said, the end is orderly."""
+"""The engine thread: who comes while it works is served together, the store's failures are said, the end is orderly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.service.http.direct import JSON, Direct, direct
-from tests.service.http.served import make_office
+from tests.service.http.served import make_context
 from turncoat.service import messages
-from turncoat.service.errands import Decide, Done, Errand, Tell
 from turncoat.service.errors import NotFound, Unavailable
 from turncoat.service.http import context
-from turncoat.service.http.engine_thread import BATCH, Desk
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.engine_thread import BATCH, EngineThread
+from turncoat.service.http.server import Settings
+from turncoat.service.messages import Command, Decide, Result, Tell
 from turncoat.service.store import StoreDown
 
 
@@ -33,17 +33,17 @@ class Slow:
         self.fails: Exception | None = None
         self.threads: set[int] = set()
 
-    def serve(self, errands: Sequence[Errand]) -> list[Done]:
+    def serve(self, commands: Sequence[Command]) -> list[Result]:
         self.threads.add(threading.get_ident())
         self.go.wait(10.0)
         if self.fails is not None:
             raise self.fails
-        self.batches.append(len(errands))
+        self.batches.append(len(commands))
         return [
             NotFound("no such")
             if isinstance(one, Decide)
             else messages.Receipt(decision_id=one.decision_id, status="late")
-            for one in errands
+            for one in commands
         ]
 
     def work(self) -> bool:
@@ -59,38 +59,38 @@ def told(number: int) -> Tell:
     return Tell(str(number), messages.Reward(value=1.0))
 
 
-async def tidy(desk: Desk) -> None:
-    await desk.close()
-    assert not desk.alive
+async def tidy(engine_thread: EngineThread) -> None:
+    await engine_thread.close()
+    assert not engine_thread.alive
 
 
 def test_who_comes_while_it_works_is_served_together() -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine)
-        desk.open()
+        engine_thread = EngineThread(engine)
+        engine_thread.open()
         engine.go.clear()
-        first = desk.leave(told(0))
+        first = engine_thread.submit(told(0))
         await asyncio.sleep(0.05)
-        rest = [desk.leave(told(number)) for number in range(1, BATCH + 100)]
+        rest = [engine_thread.submit(told(number)) for number in range(1, BATCH + 100)]
         engine.go.set()
         answers = await asyncio.gather(first, *rest)
         assert [one.decision_id for one in answers] == [str(number) for number in range(BATCH + 100)]  # in order
         assert engine.batches == [1, BATCH, 99]
         assert len(engine.threads) == 1 and threading.get_ident() not in engine.threads
-        await tidy(desk)
+        await tidy(engine_thread)
 
     asyncio.run(story())
 
 
 def test_an_answer_may_be_a_problem_and_the_others_are_not_held_up() -> None:
     async def story() -> None:
-        desk = Desk(Slow())
-        desk.open()
-        waits = desk.leave(Decide("k", messages.Ask())), desk.leave(told(1))
+        engine_thread = EngineThread(Slow())
+        engine_thread.open()
+        waits = engine_thread.submit(Decide("k", messages.Ask())), engine_thread.submit(told(1))
         problem, receipt = await asyncio.gather(*waits)
         assert isinstance(problem, NotFound) and receipt.status == "late"
-        await tidy(desk)
+        await tidy(engine_thread)
 
     asyncio.run(story())
 
@@ -98,14 +98,14 @@ def test_an_answer_may_be_a_problem_and_the_others_are_not_held_up() -> None:
 def test_one_that_gave_up_waiting_holds_up_nobody() -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine)
-        desk.open()
+        engine_thread = EngineThread(engine)
+        engine_thread.open()
         engine.go.clear()
-        lost, kept = desk.leave(told(1)), desk.leave(told(2))
+        lost, kept = engine_thread.submit(told(1)), engine_thread.submit(told(2))
         lost.cancel()
         engine.go.set()
         assert (await kept).decision_id == "2"
-        await tidy(desk)
+        await tidy(engine_thread)
 
     asyncio.run(story())
 
@@ -113,17 +113,17 @@ def test_one_that_gave_up_waiting_holds_up_nobody() -> None:
 def test_rewards_are_applied_soon_and_now_and_then_anyway() -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine)
-        desk.open()
+        engine_thread = EngineThread(engine)
+        engine_thread.open()
         await asyncio.sleep(0.5)
         assert 3 <= engine.worked <= 12  # every 100 ms, on a machine that may be busy
         idle = engine.worked
         until = time.monotonic() + 1.0
         while time.monotonic() < until:
-            await desk.leave(told(1))
+            await engine_thread.submit(told(1))
         assert 15 <= engine.worked - idle <= 60  # every 25 ms while rewards come in, not after each batch
         assert sum(engine.batches) > 100
-        await tidy(desk)
+        await tidy(engine_thread)
 
     asyncio.run(story())
 
@@ -131,10 +131,10 @@ def test_rewards_are_applied_soon_and_now_and_then_anyway() -> None:
 def test_a_front_applies_nothing() -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine, applies=False)
-        desk.open()
+        engine_thread = EngineThread(engine, applies=False)
+        engine_thread.open()
         await asyncio.sleep(0.3)
-        await tidy(desk)
+        await tidy(engine_thread)
         assert engine.worked == 0 and engine.refreshed >= 2
 
     asyncio.run(story())
@@ -143,22 +143,22 @@ def test_a_front_applies_nothing() -> None:
 def test_the_end_finishes_what_waits_and_applies_it() -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine)
-        desk.open()
+        engine_thread = EngineThread(engine)
+        engine_thread.open()
         engine.go.clear()
-        waits = [desk.leave(told(number)) for number in range(1000)]
-        closing = asyncio.create_task(desk.close())
+        waits = [engine_thread.submit(told(number)) for number in range(1000)]
+        closing = asyncio.create_task(engine_thread.close())
         await asyncio.sleep(0.05)
         with pytest.raises(Unavailable):
-            desk.leave(told(1))
+            engine_thread.submit(told(1))
         with pytest.raises(Unavailable):
-            await desk.run(lambda: None)
+            await engine_thread.run(lambda: None)
         worked = engine.worked
         engine.go.set()
         await closing
         assert len(await asyncio.gather(*waits)) == 1000
         assert sum(engine.batches) == 1000 and engine.worked > worked
-        assert not desk.alive
+        assert not engine_thread.alive
 
     asyncio.run(story())
 
@@ -166,16 +166,16 @@ def test_the_end_finishes_what_waits_and_applies_it() -> None:
 def test_a_mistake_in_a_batch_is_everybody_s_and_the_thread_lives_on() -> None:
     async def story() -> None:
         engine = Slow()
-        desk = Desk(engine)
-        desk.open()
+        engine_thread = EngineThread(engine)
+        engine_thread.open()
         engine.fails = ZeroDivisionError("a mistake")
-        assert isinstance(await desk.leave(told(1)), ZeroDivisionError)
+        assert isinstance(await engine_thread.submit(told(1)), ZeroDivisionError)
         engine.fails = None
-        assert (await desk.leave(told(2))).decision_id == "2"
+        assert (await engine_thread.submit(told(2))).decision_id == "2"
         with pytest.raises(KeyError):
-            await desk.run(lambda: {"a": 1}["b"])
-        assert await desk.run(lambda: 7) == 7
-        await tidy(desk)
+            await engine_thread.run(lambda: {"a": 1}["b"])
+        assert await engine_thread.run(lambda: 7) == 7
+        await tidy(engine_thread)
 
     asyncio.run(story())
 
@@ -184,7 +184,7 @@ class Flaky:
     """Makes a store fail, and lets it come back."""
 
     def __init__(self, asked: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._store, self._monkeypatch = asked.office.store, monkeypatch
+        self._store, self._monkeypatch = asked.context.store, monkeypatch
 
     def down(self) -> None:
         def fails(*_: object) -> object:
@@ -242,7 +242,7 @@ def test_a_store_that_stays_down_does_not_fill_the_log(
 
 
 def test_by_choice_decisions_go_on_from_what_was_known_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with direct(make_office(tmp_path, Settings(on_store_down="stale"))) as asked:
+    with direct(make_context(tmp_path, Settings(on_store_down="stale"))) as asked:
         assert asked.post("/v1/experiments", {"key": "e", "arms": ["a", "b"]}).status == 201
         fresh = asked.post("/v1/experiments/e/decisions", {}).json()
         flaky = Flaky(asked, monkeypatch)
@@ -265,7 +265,7 @@ def test_by_choice_decisions_go_on_from_what_was_known_last(tmp_path: Path, monk
 
 def test_without_its_thread_it_is_not_ready(asked: Direct) -> None:
     assert asked.ask("GET", "/readyz").status == 200
-    asked.run(asked.office.desk.close())
+    asked.run(asked.context.engine_thread.close())
     assert asked.ask("GET", "/readyz").status == 503
     assert asked.ask("GET", "/healthz").status == 200
     assert asked.post("/v1/experiments/e/decisions", {}).status == 503
@@ -273,7 +273,7 @@ def test_without_its_thread_it_is_not_ready(asked: Direct) -> None:
 
 def test_long_looks_hold_up_neither_keys_nor_signs_of_life(asked: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(asked.office.engine, "state", lambda key: go.wait(20.0))
+    monkeypatch.setattr(asked.context.engine, "state", lambda key: go.wait(20.0))
 
     async def story() -> None:
         looks = [asyncio.create_task(asked.asked("GET", "/v1/experiments/e/state")) for _ in range(20)]
@@ -281,7 +281,7 @@ def test_long_looks_hold_up_neither_keys_nor_signs_of_life(asked: Direct, monkey
         began = time.monotonic()
         assert (await asked.asked("GET", "/readyz")).status == 200
         assert (await asked.asked("POST", "/v1/experiments/e/decisions", b"{}", JSON)).status == 201
-        await asked.office.look(asked.office.ring.refresh, at_once=True)
+        await asked.context.query(asked.context.ring.refresh, urgent=True)
         assert time.monotonic() - began < 5.0 and not any(look.done() for look in looks)
         go.set()
         await asyncio.gather(*looks)

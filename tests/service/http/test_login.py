@@ -8,23 +8,24 @@ from urllib.parse import quote
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.service.http.direct import Direct, Said, direct
-from tests.service.http.served import make_office
+from tests.service.http.served import make_context
 from turncoat.service import api_keys
 from turncoat.service.api_keys import Scope
+from turncoat.service.dashboard.pages.renderer import Templates
 from turncoat.service.http import login
 from turncoat.service.http.app import make_app
-from turncoat.service.http.context import Office
-from turncoat.service.http.door import Door, dashboard
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.login import DashboardLogin, dashboard_routes
 
 FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
 
 
-class Look:
-    """Pages without any looks."""
+class PlainPages(Templates):
+    """The two pages of the login as plain text."""
 
     def login(self, *, next_page: str = "", failed: bool = False) -> str:
         return f"form, next {next_page}, failed {failed}"
@@ -43,16 +44,16 @@ async def style(request: Request) -> Response:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Direct]:
-    office = make_office(tmp_path)
-    door = Door(office, Look(), HTMLResponse)
-    with direct(office) as one:
-        one._app = make_app(office, door.routes([Route("/", home_page), Route("/static/style.css", style)]))
+    context = make_context(tmp_path)
+    front = DashboardLogin(context, PlainPages())
+    with direct(context) as one:
+        one._app = make_app(context, front.routes([Route("/", home_page), Route("/static/style.css", style)]))
         yield one
 
 
 def made(site: Direct, *scopes: Scope) -> str:
     new = api_keys.NewKey(name="someone", scopes=list(scopes))
-    return site.write(lambda session: api_keys.issue(session, new, site.office.clock.now())).key
+    return site.write(lambda session: api_keys.issue(session, new, site.context.clock.now())).key
 
 
 def typed(site: Direct, key: str, **headers: str) -> Said:
@@ -104,7 +105,7 @@ def test_the_cookie_is_good_for_pages_alone_and_only_while_the_key_is(site: Dire
     cookie = f"{login.COOKIE}={key}"
     assert home(site, cookie).status == 200
     assert site.ask("GET", "/v1/experiments", headers={"cookie": cookie}).status == 401
-    site.write(lambda writing: api_keys.revoke(writing, key.split("_")[1], site.office.clock.now()))
+    site.write(lambda writing: api_keys.revoke(writing, key.split("_")[1], site.context.clock.now()))
     assert home(site, cookie).status == 303
 
 
@@ -155,21 +156,21 @@ def test_a_form_has_its_limits(site: Direct) -> None:
 @pytest.fixture
 def real(tmp_path: Path) -> Iterator[Direct]:
     """The dashboard itself, with an experiment `e`."""
-    office = make_office(tmp_path)
-    with direct(office) as one:
-        one._app = make_app(office, dashboard(office))
+    context = make_context(tmp_path)
+    with direct(context) as one:
+        one._app = make_app(context, dashboard_routes(context))
         assert one.post("/v1/experiments", {"key": "e", "arms": ["a", "b"]}).status == 201
         yield one
 
 
-def its_pages(office: Office) -> list[str]:
-    paths = [route.path.replace("{key}", "e") for route in dashboard(office)]
+def its_pages(context: AppContext) -> list[str]:
+    paths = [route.path.replace("{key}", "e") for route in dashboard_routes(context)]
     return [path for path in paths if not path.startswith(("/static", "/log"))]
 
 
 def test_every_page_is_shown_to_this_machine_while_there_is_no_key(real: Direct) -> None:
-    assert len(its_pages(real.office)) >= 4
-    for path in its_pages(real.office):
+    assert len(its_pages(real.context)) >= 4
+    for path in its_pages(real.context):
         said = real.ask("GET", path)
         assert said.status == 200 and "default-src 'none'" in said.headers["content-security-policy"], path
         assert real.ask("GET", path, host="evil.example").status == 403
@@ -177,7 +178,7 @@ def test_every_page_is_shown_to_this_machine_while_there_is_no_key(real: Direct)
 
 def test_every_page_is_behind_the_door_once_there_is_one(real: Direct) -> None:
     key = made(real, "read")
-    for path in its_pages(real.office):
+    for path in its_pages(real.context):
         said = real.ask("GET", path, headers={"authorization": f"Bearer {key}"})  # a page goes by its cookie alone
         assert said.status == 303 and said.headers["location"].startswith("/login?next="), path
         assert real.ask("POST", path, b"", FORM).status == 401, path

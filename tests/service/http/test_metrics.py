@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.service.http.direct import JSON, Direct, direct
-from tests.service.http.served import make_office
+from tests.service.http.served import make_context
 from turncoat.service.http.metrics import Recent
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.server import Settings
 
 
 def figures(asked: Direct) -> dict[tuple[str, ...], float]:
@@ -45,17 +45,17 @@ def test_counts_are_those_of_the_log(asked: Direct) -> None:
         assert found["turncoat_decisions_total", reason, stream] == sum(line["stream"] == stream for line in log) > 0
     assert found["turncoat_rewards_total", "accepted"] == 4
     assert found["turncoat_rewards_total", "duplicate"] == found["turncoat_rewards_total", "conflict"] == 1
-    assert found["turncoat_errands_refused_total", "422"] == found["turncoat_errands_refused_total", "404"] == 1
+    assert found["turncoat_commands_refused_total", "422"] == found["turncoat_commands_refused_total", "404"] == 1
     assert found["turncoat_requests_total", "decide", "201"] == found["turncoat_requests_total", "reward", "202"] + 37
     assert found["turncoat_requests_total", "reward", "400"] == found["turncoat_requests_total", "decide", "404"] == 1
     assert found["turncoat_request_seconds_count", "decide"] == 41
-    assert found["turncoat_batch_errands_sum",] == 40 + 3 + 1 + 3 + 1
+    assert found["turncoat_batch_commands_sum",] == 40 + 3 + 1 + 3 + 1
     assert found["turncoat_state_version", "e"] == 1
     assert found["turncoat_store_bytes",] > 0
 
 
 def test_lag_is_what_waits(tmp_path: Path) -> None:
-    with direct(make_office(tmp_path, Settings(role="front"))) as asked:  # nobody applies
+    with direct(make_context(tmp_path, Settings(role="front"))) as asked:  # no applier runs
         asked.post("/v1/experiments", {"key": "e", "arms": ["a"]})
         assert figures(asked)["turncoat_applier_lag_rows",] == figures(asked)["turncoat_applier_lag_seconds",] == 0.0
         for _ in range(3):
@@ -69,12 +69,12 @@ def test_lag_is_what_waits(tmp_path: Path) -> None:
 
 
 def test_the_last_minute_in_figures(asked: Direct) -> None:
-    before = asked.office.metrics.gauges()
+    before = asked.context.metrics.gauges()
     assert (before["decisions_per_second"], before["decide_p50_seconds"], before["lag_rewards"]) == (0.0, None, 0)
     for _ in range(30):
         asked.post("/v1/experiments/e/decisions", {})
     asked.post("/v1/experiments/nobody/decisions", {})
-    after = asked.office.metrics.gauges()
+    after = asked.context.metrics.gauges()
     assert after["decisions_per_second"] == 0.5 and after["rewards_per_second"] == 0.0
     assert 0.0 < after["decide_p50_seconds"] <= after["decide_p99_seconds"] < 10.0
 
@@ -97,7 +97,7 @@ def test_names_from_callers_are_escaped_and_unknown_addresses_make_no_series(ask
 
 
 def test_an_applier_shows_only_how_it_is(tmp_path: Path) -> None:
-    with direct(make_office(tmp_path, Settings(role="applier"))) as asked:
+    with direct(make_context(tmp_path, Settings(role="applier"))) as asked:
         for path, status in (
             ("/healthz", 200),
             ("/readyz", 200),

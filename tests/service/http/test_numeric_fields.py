@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from tests.service.http.direct import JSON, Direct, direct
-from tests.service.http.served import make_office
-from turncoat.service.http.route import Row
-from turncoat.service.http.table import TABLE
+from tests.service.http.served import make_context
+from turncoat.service.http.route import Route
+from turncoat.service.http.routes import ROUTES
 
 NEVER = ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", '"0.5"', "true"]
 PERHAPS = ["null", "1e308", "-1e308", "-0.0", "5e-324", "9" * 400]
@@ -65,16 +65,16 @@ def numeric_fields(kind: Any) -> list[tuple[str, ...]]:
 
 
 FIELDS = [
-    (row, path)
-    for row in TABLE
-    if row.takes is not None
-    for path in numeric_fields(row.each if row.takes is bytes else row.takes)
+    (route, path)
+    for route in ROUTES
+    if route.takes is not None
+    for path in numeric_fields(route.each if route.takes is bytes else route.takes)
 ]
 
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Direct]:
-    with direct(make_office(tmp_path_factory.mktemp("numbers"))) as one:
+    with direct(make_context(tmp_path_factory.mktemp("numbers"))) as one:
         yield one
 
 
@@ -85,9 +85,9 @@ def fresh(asked: Direct, number: int) -> tuple[str, str]:
     return key, asked.post(f"/v1/experiments/{key}/decisions", {}).json()["decision_id"]
 
 
-def written(row: Row, path: tuple[str, ...], literal: str, key: str, decision_id: str) -> bytes:
+def written(route: Route, path: tuple[str, ...], literal: str, key: str, decision_id: str) -> bytes:
     """A good message in which this field is this piece of JSON."""
-    kind = row.each if row.takes is bytes else row.takes
+    kind = route.each if route.takes is bytes else route.takes
     message = json.loads(json.dumps(GOOD[kind.__name__]))
     if "key" in message:
         message["key"] = f"{key}-new"
@@ -102,13 +102,13 @@ def written(row: Row, path: tuple[str, ...], literal: str, key: str, decision_id
     return json.dumps(message).replace(f'"{HOLE}"', literal).encode()
 
 
-def sent(asked: Direct, row: Row, path: tuple[str, ...], literal: str, number: int) -> tuple[int, Any]:
+def sent(asked: Direct, route: Route, path: tuple[str, ...], literal: str, number: int) -> tuple[int, Any]:
     key, decision_id = fresh(asked, number)
-    target = row.path.replace("{key}", key).replace("{decision_id}", decision_id).replace("{arm:path}", "a")
-    headers = {"content-type": "application/x-ndjson"} if row.takes is bytes else JSON
-    said = asked.ask(row.method, target, written(row, path, literal, key, decision_id), headers)
+    target = route.path.replace("{key}", key).replace("{decision_id}", decision_id).replace("{arm:path}", "a")
+    headers = {"content-type": "application/x-ndjson"} if route.takes is bytes else JSON
+    said = asked.ask(route.method, target, written(route, path, literal, key, decision_id), headers)
     everything_is_finite(asked, key)
-    if row.takes is bytes:
+    if route.takes is bytes:
         line = said.json()
         return (422 if line["status"] == "refused" else said.status), line
     return said.status, said.json()
@@ -122,23 +122,23 @@ def everything_is_finite(asked: Direct, key: str) -> None:
 
 
 def test_the_schemas_have_the_numbers_they_should() -> None:
-    found = {(row.name, ".".join(path)) for row, path in FIELDS}
+    found = {(route.name, ".".join(path)) for route, path in FIELDS}
     assert len(found) == 19
     assert {("reward", "value"), ("create_experiment", "control.share"), ("create_experiment", "floors.*")} <= found
 
 
-@pytest.mark.parametrize("row, path", FIELDS, ids=[f"{row.name}-{'.'.join(path)}" for row, path in FIELDS])
-def test_what_is_no_number_is_refused(asked: Direct, row: Row, path: tuple[str, ...]) -> None:
-    start = 1000 * FIELDS.index((row, path))
+@pytest.mark.parametrize("route, path", FIELDS, ids=[f"{route.name}-{'.'.join(path)}" for route, path in FIELDS])
+def test_what_is_no_number_is_refused(asked: Direct, route: Route, path: tuple[str, ...]) -> None:
+    start = 1000 * FIELDS.index((route, path))
     for number, literal in enumerate(NEVER, start):
-        status, said = sent(asked, row, path, literal, number)
+        status, said = sent(asked, route, path, literal, number)
         assert status in (400, 422), (literal, said)
-        if row.takes is not bytes and literal in ('"0.5"', "true", "1e400"):
+        if route.takes is not bytes and literal in ('"0.5"', "true", "1e400"):
             assert said["field"].startswith(path[0]) and said["accepted"], literal
     for number, literal in enumerate(PERHAPS, start + 500):
-        status, said = sent(asked, row, path, literal, number)
+        status, said = sent(asked, route, path, literal, number)
         assert status < 500, (literal, said)
-    assert sent(asked, row, path, "0.25" if path != ("seed",) else "7", start + 900)[0] < 400  # the message was good
+    assert sent(asked, route, path, "0.25" if path != ("seed",) else "7", start + 900)[0] < 400  # the message was good
 
 
 def test_context_may_hold_any_finite_number(asked: Direct) -> None:

@@ -18,20 +18,20 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 
 from tests.service.http.direct import Direct, Said, direct
-from tests.service.http.served import make_office
+from tests.service.http.served import make_context
 from turncoat.service.api_keys import SCOPES
 from turncoat.service.http.openapi import describe, plain
-from turncoat.service.http.table import TABLE
+from turncoat.service.http.routes import ROUTES
 
-EXAMPLES = 30  # of each kind, for each route
+FEW, MORE = 10, 30  # examples of each kind, for each route: of `make test`, and of `make test-all`
 KNOWN = {"key": "e", "arm": "a"}
-DOCUMENT = describe(TABLE)
-ROWS = {row.name: row for row in TABLE}
+DOCUMENT = describe(ROUTES)
+ROUTES_BY_NAME = {route.name: route for route in ROUTES}
 
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Direct]:
-    with direct(make_office(tmp_path_factory.mktemp("openapi"))) as one:
+    with direct(make_context(tmp_path_factory.mktemp("openapi"))) as one:
         assert one.post("/v1/experiments", {"key": "e", "arms": ["a", "b"]}).status == 201
         yield one
 
@@ -49,7 +49,7 @@ def test_it_is_served_as_it_is(asked: Direct) -> None:
 
 def test_every_route_is_described() -> None:
     described = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
-    assert described == {(row.method, plain(row.path)) for row in TABLE}
+    assert described == {(route.method, plain(route.path)) for route in ROUTES}
     for path, methods in DOCUMENT["paths"].items():
         for told in methods.values():
             named = [one["name"] for one in told["parameters"] if one["in"] == "path"]
@@ -100,9 +100,9 @@ def test_answers_are_as_described(asked: Direct) -> None:
     }
     answers = {"decide": one, "reward": told, **{name: asked.ask("GET", path) for name, path in paths.items()}}
     for name, said in answers.items():
-        row = ROWS[name]
-        assert said.status == row.status, name
-        response = DOCUMENT["paths"][plain(row.path)][row.method.lower()]["responses"][str(row.status)]
+        route = ROUTES_BY_NAME[name]
+        assert said.status == route.status, name
+        response = DOCUMENT["paths"][plain(route.path)][route.method.lower()]["responses"][str(route.status)]
         schema = response["content"]["application/json"]["schema"]
         assert valid(schema, said.json()), name
     problem = asked.ask("GET", "/v1/experiments/nobody").json()
@@ -124,12 +124,13 @@ OPERATIONS = operations()
 MODES = {"as-described": GenerationMode.POSITIVE, "otherwise": GenerationMode.NEGATIVE}
 
 
+@pytest.mark.parametrize("n_examples", [FEW, pytest.param(MORE, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=[one.label for one in OPERATIONS])
-def test_no_request_breaks_it(asked: Direct, bearer: str, operation: Any, mode: str) -> None:
+def test_no_request_breaks_it(asked: Direct, bearer: str, operation: Any, mode: str, n_examples: int) -> None:
     statuses: set[int] = set()
 
-    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=n_examples, suppress_health_check=list(HealthCheck), database=None)
     @given(case=operation.as_strategy(generation_mode=MODES[mode]), known=st.booleans())
     def story(case: Any, known: bool) -> None:
         if known:

@@ -1,4 +1,4 @@
-"""Pages are made in a process of their own: it comes when somebody looks, may die, and never outlives the service."""
+"""Pages are made in a process of their own: it starts at the first request, may die, and never outlives the service."""
 
 from __future__ import annotations
 

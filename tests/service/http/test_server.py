@@ -26,8 +26,8 @@ from turncoat.service.api_keys import SCOPES, NewKey, Scope
 from turncoat.service.client import Client
 from turncoat.service.engine import Engine
 from turncoat.service.errors import Problem, Unauthorised, Unavailable
-from turncoat.service.http import server, worker
-from turncoat.service.http.settings import Settings
+from turncoat.service.http import app, server
+from turncoat.service.http.server import Settings
 from turncoat.service.messages import NewExperiment
 from turncoat.service.store import Session, open_store
 
@@ -81,7 +81,7 @@ def test_an_address_is_one_that_a_browser_takes() -> None:
 def test_nobody_else_may_connect_while_there_is_no_key(tmp_path: Path, host: str) -> None:
     settings = Settings(host=host, database=str(tmp_path / "turncoat.db"))
     with pytest.raises(OptionError, match=f"host is {host!r}, .* there is no key yet"):
-        worker.app(settings)
+        app.open_app(settings)
     with_key(tmp_path / "turncoat.db")  # the store was let go of
     store = open_store(settings.database)
     server.check_bind(settings, store)
@@ -173,15 +173,15 @@ def test_by_default_requests_are_not_written_down(tmp_path: Path) -> None:
 
 
 def test_a_revoked_key_is_good_for_nothing_within_a_second(served: Served) -> None:
-    """Made and revoked in the store, as by another worker: nobody tells this one."""
-    office = served.office
+    """Made and revoked in the store, as by another worker: this one is not notified."""
+    context = served.context
 
     def in_store(do: Callable[[Session], T]) -> T:
         def done() -> T:
-            with office.store.transaction() as session:
+            with context.store.transaction() as session:
                 return do(session)
 
-        return served.run(lambda: office.desk.run(done))
+        return served.run(lambda: context.engine_thread.run(done))
 
     def seconds_until(wanted: int, key: str) -> float:
         began = time.monotonic()

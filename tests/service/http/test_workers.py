@@ -1,4 +1,4 @@
-"""Several workers on one PostgreSQL: whoever answers, the answer is the same."""
+"""Several workers on one PostgreSQL: every worker gives the same answer."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_key_is_good_and_then_for_nothing_on_all_of_them_within_a_second(proce
 
 
 def test_workers_end_with_who_started_them(tmp_path: Path, postgres_url: str) -> None:
-    """Killed alone, it left its workers behind, and nobody could start again where they listened."""
+    """When only the parent was killed, its workers survived and kept the port in use."""
     with running(tmp_path, database=postgres_url, workers=WORKERS) as one:
         left = children(one.popen.pid)
         one.popen.kill()

@@ -13,9 +13,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
-    words = parser.parse_args()
-    begun, end = time.monotonic(), words.first + words.seeds
-    for first in range(words.first, end, 1000):
+    arguments = parser.parse_args()
+    begun, end = time.monotonic(), arguments.first + arguments.seeds
+    for first in range(arguments.first, end, 1000):
         last = min(first + 1000, end)
         tally = run(range(first, last))
         print(f"seeds {first} to {last - 1}: all well; {tally}; {time.monotonic() - begun:.0f} s", flush=True)

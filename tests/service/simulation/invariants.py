@@ -13,7 +13,7 @@ from tests.naive import buckets, shares
 from tests.naive.service_model import Experiment, Model
 from tests.service.simulation.world import World, Wrong
 from turncoat.learners import restore
-from turncoat.service.experiments.verify import broken_audit, replay
+from turncoat.service.experiments.verify import broken_audit, verify
 
 KEPT = {10: 7_200.0, 300: 691_200.0, 10_800: math.inf}
 DECISIONS = """
@@ -156,9 +156,9 @@ def check_learner(world: World, experiment: Experiment) -> None:
                 served(learner, experiment, version, one.probabilities, narrowed=True)
     same(f"the learner of {experiment.key}", msgspec.json.encode(learner.state()), bytes(state))
     with world.store.reading() as session:
-        replayed = replay(session, experiment.key)
-    if not (replayed.identical and replayed.first_difference is None):
-        raise Wrong(f"replayed: {replayed}")
+        verified = verify(session, experiment.key)
+    if not (verified.identical and verified.first_difference is None):
+        raise Wrong(f"replayed: {verified}")
 
 
 def tell(learner: Any, event: tuple[Any, ...], experiment: Experiment) -> None:

@@ -11,7 +11,7 @@ from tests.service.experiments.lab import uuid
 from tests.service.simulation.invariants import check
 from tests.service.simulation.world import NO_FAULT, Fault, Worker, World, Wrong
 from turncoat.service import messages
-from turncoat.service.errands import Decide, Errand, Tell
+from turncoat.service.messages import Command, Decide, Tell
 
 HOUR = 3_600.0
 KEYS = ("x", "y")
@@ -72,7 +72,7 @@ class Player:
                 self.world.create(self.worker(), key, settings, arms, self.fault())
 
     def change(self, worker: Worker, fault: Fault) -> None:
-        """Somebody changes settings or arms."""
+        """A caller changes settings or arms."""
         draw, key = self.random, self.random.choice(list(self.model.experiments))
         now = self.model.experiments[key].now
         if draw.random() < 0.4:
@@ -96,7 +96,7 @@ class Player:
     # --- clients ---
 
     def ask(self) -> Decide:
-        """Somebody wants a decision."""
+        """A caller asks for a decision."""
         draw, key = self.random, self.random.choice([*self.model.experiments, *self.model.experiments, "nobody"])
         arms = list(self.model.experiments[key].now.arms) if key in self.model.experiments else ["a"]
         allowed = draw.sample(arms, draw.randint(1, len(arms))) if draw.random() < 0.25 else None
@@ -111,7 +111,7 @@ class Player:
         return Decide(key, ask, draw.choice(["k1", "k2", "k3", "k4"]) if draw.random() < 0.3 else None)
 
     def tell(self) -> Tell:
-        """Somebody says how a decision turned out; often somebody says it again."""
+        """A caller reports a reward, often more than once."""
         draw = self.random
         if self.told and draw.random() < 0.25:
             again = draw.choice(self.told[-6:])
@@ -124,18 +124,20 @@ class Player:
         self.told.append(Tell(one, messages.Reward(value=value, reward_id=draw.choice([None, None, "p", "q"]))))
         return self.told[-1]
 
-    def batch(self, fault: Fault) -> list[Errand]:
+    def batch(self, fault: Fault) -> list[Command]:
         """Some at a time. If the answer may get lost, decisions can be found again by their key or id."""
-        errands: list[Errand] = []
+        commands: list[Command] = []
         for _ in range(self.random.choice([1, 1, 2, 4])):
-            errand: Errand = self.ask() if self.random.random() < 0.5 else self.tell()
-            nameless = isinstance(errand, Decide) and errand.idempotency_key is None and errand.ask.decision_id is None
-            if nameless and fault != NO_FAULT and len(errands) > 0:
+            command: Command = self.ask() if self.random.random() < 0.5 else self.tell()
+            nameless = (
+                isinstance(command, Decide) and command.idempotency_key is None and command.ask.decision_id is None
+            )
+            if nameless and fault != NO_FAULT and len(commands) > 0:
                 continue
-            errands.append(errand)
+            commands.append(command)
             if nameless and fault != NO_FAULT:
                 break
-        return errands
+        return commands
 
     def turn(self) -> None:
         """One thing happens."""
@@ -174,9 +176,9 @@ class Player:
         if self.random.random() < 0.5:
             world.work_interrupted(slow, self.random.randint(1, 3), meanwhile)
             return
-        errands = self.batch(NO_FAULT)
+        commands = self.batch(NO_FAULT)
         with world.interrupted(slow, 1, meanwhile):
-            world.serve(slow, errands)
+            world.serve(slow, commands)
 
     def move_clock(self) -> None:
         """On as a rule; to the very end of a window, or a moment before; at times an hour off; hardly ever a day."""
@@ -195,7 +197,7 @@ class Player:
             clock.move(25.0 * HOUR)
 
     def work_twice(self) -> None:
-        """A worker leaves what somebody else has just changed; if nobody has since, it does it all."""
+        """A worker skips what another has just changed; without such a change it does everything."""
         worker = self.worker()
         self.world.work(worker)
         self.world.clock.move(1.0)

@@ -10,7 +10,7 @@ from tests.service.experiments.lab import uuid
 from tests.service.simulation.play import Player
 from tests.service.simulation.world import NO_FAULT, Fault, World
 from turncoat.service import messages
-from turncoat.service.errands import Decide, Errand, Tell
+from turncoat.service.messages import Command, Decide, Tell
 
 WINDOW = 60.0
 FIRST = Settings(0.0, 1.0, "first", WINDOW, 0.25, ("a", 0.2), 0.1)
@@ -31,8 +31,8 @@ def told(number: int, value: float, reward_id: str | None = None) -> Tell:
     return Tell(uuid(number), messages.Reward(value=value, reward_id=reward_id))
 
 
-def serve(*errands: Errand) -> Step:
-    return lambda world, fault: world.serve(world.workers[0], errands, fault)
+def serve(*commands: Command) -> Step:
+    return lambda world, fault: world.serve(world.workers[0], commands, fault)
 
 
 def work(seconds: float) -> Step:

@@ -102,7 +102,7 @@ def test_the_script_uses_every_statement_there_is(statements: list[list[str]]) -
         "update",
         "add_up",
         "lock_experiment",
-        "lock_everything",
+        "lock_settings",
         "BEGIN",
         "COMMIT",
     } <= verbs

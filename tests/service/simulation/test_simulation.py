@@ -1,9 +1,12 @@
-"""A thousand simulated worlds: clients, appliers, operators, a clock that jumps, a store that fails, against the model.
+"""Simulated worlds: clients, appliers, operators, a clock that jumps, a store that fails, against the model.
 
-A seed that fails says how to repeat it. More of them: python -m tests.service.simulation --seeds 100000
+200 of them, a thousand with `make test-all`, any number by python -m tests.service.simulation --seeds 100000. A seed
+that fails says how to repeat it.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -13,9 +16,15 @@ from tests.service.simulation.world import World
 from turncoat.service.store import Store
 
 SEEDS, CHUNK = 1000, 100
+FEW, FEW_ON_POSTGRES = 200, 6  # seeds of `make test`
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def seeds(values: range, few: int) -> list[Any]:
+    """All of them as parameters: the first few for `make test`, the others for `make test-all`."""
+    return [*values[:few], *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in values[few:])]
+
+
+@pytest.mark.parametrize("first", seeds(range(0, SEEDS, CHUNK), FEW // CHUNK))
 def test_on_sqlite(first: int) -> None:
     tally = run(range(first, first + CHUNK))
     assert tally.seeds == CHUNK
@@ -23,6 +32,6 @@ def test_on_sqlite(first: int) -> None:
     assert tally.rewards_refused > 8 * CHUNK and tally.lost > CHUNK  # nor were their lives easy
 
 
-@pytest.mark.parametrize("seed", range(SEEDS, SEEDS + 10))
+@pytest.mark.parametrize("seed", seeds(range(SEEDS, SEEDS + 10), FEW_ON_POSTGRES))
 def test_on_postgres(postgres_stores: tuple[Store, Store], seed: int) -> None:
     simulate(World(seed, postgres_stores))

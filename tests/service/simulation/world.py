@@ -21,13 +21,13 @@ from tests.service.experiments.faults import Crash, FaultyStore, Trouble, down
 from tests.service.experiments.lab import StillClock
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.errands import Decide, Errand, Tell
 from turncoat.service.errors import Problem, Unavailable
-from turncoat.service.experiments.randomness import SeededChance
+from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.messages import Command, Decide, Tell
 from turncoat.service.store.interface import Store, StoreDown
 from turncoat.service.store.sqlite import SQLiteStore
 
-LOST = object()  # the answer: nobody knows what became of it
+LOST = object()  # the answer was lost: the outcome is unknown
 
 
 class Wrong(AssertionError):
@@ -58,7 +58,7 @@ class Worker:
 
     store: FaultyStore
     clock: StillClock
-    chance: SeededChance
+    randomness: Randomness
     gates: Gates = field(default_factory=Gates)
     known: dict[str, int] = field(default_factory=dict)  # versions that it is sure to know
 
@@ -68,7 +68,7 @@ class Worker:
     def start(self) -> None:
         """From nothing but what is stored."""
         self.store.arm()
-        self.engine = Engine(self.store, self.clock, self.chance)
+        self.engine = Engine(self.store, self.clock, self.randomness)
         self.gates = Gates()
 
 
@@ -81,16 +81,16 @@ class World:
         self.model = Model(self.random.choice([1, 2, 3, 1000]))
         shared = not alone and (len(stores) > 1 or self.random.random() < 0.5)
         several = stores if len(stores) > 1 else [stores[0]] * (2 if shared else 1)
-        chances = [SeededChance(seed * 2 + i) for i in range(len(several))]
+        chances = [Randomness(seed * 2 + i) for i in range(len(several))]
         self.workers = [
-            Worker(FaultyStore(store, shared=shared), self.clock, chance)
-            for store, chance in zip(several, chances, strict=True)
+            Worker(FaultyStore(store, shared=shared), self.clock, randomness)
+            for store, randomness in zip(several, chances, strict=True)
         ]
-        self.retries: list[tuple[Errand, ...]] = []
+        self.retries: list[tuple[Command, ...]] = []
         self.n_lost = 0
 
     def restart(self, worker: Worker) -> None:
-        """It forgets everything. A store that nobody else uses is opened anew, from its file."""
+        """It forgets everything. A store that no other worker uses is reopened from its file."""
         if len(self.workers) == 1 and isinstance(worker.store._store, SQLiteStore):
             worker.store._store.close()
             worker.store._store = SQLiteStore(worker.store._store.path)
@@ -131,7 +131,7 @@ class World:
 
     @contextmanager
     def interrupted(self, worker: Worker, before: int, do: Callable[[], None]) -> Iterator[None]:
-        """Somebody else does something just before this transaction of the worker's begins, after all it has read."""
+        """Another worker acts just before this worker's transaction begins, after everything it has read."""
 
         def interrupt(number: int) -> None:
             if number == before:
@@ -142,41 +142,41 @@ class World:
         yield
         worker.store.before_begin = lambda number: None
 
-    def serve(self, worker: Worker, errands: Sequence[Errand], fault: Fault = NO_FAULT) -> None:
+    def serve(self, worker: Worker, commands: Sequence[Command], fault: Fault = NO_FAULT) -> None:
         """A batch: decisions first, as the service does it, then rewards."""
         now = self.clock.now()
         known = dict(worker.known) if len(self.workers) > 1 else self.latest()
-        got = self.attempt(worker, fault, lambda: worker.engine.serve(errands))
+        got = self.attempt(worker, fault, lambda: worker.engine.serve(commands))
         if got is LOST:
-            self.retries.append(tuple(errands))
+            self.retries.append(tuple(commands))
             if not worker.store.n_committed:
                 return
-        for place, errand in enumerate(errands):
-            if isinstance(errand, Decide):
-                ask = as_ask(errand)
+        for place, command in enumerate(commands):
+            if isinstance(command, Decide):
+                ask = as_ask(command)
                 answer = self.stored_answer(ask) if got is LOST else as_got(got[place])
-                wrong = decisions.decide(self.model, ask, now, answer, self.versions(known, errand.key))
+                wrong = decisions.decide(self.model, ask, now, answer, self.versions(known, command.key))
                 if wrong is not None:
                     raise Wrong(wrong)
-        for place, errand in enumerate(errands):
-            if isinstance(errand, Tell):
-                reward = errand.reward
-                expected = self.model.tell(errand.decision_id, reward.value, reward.reward_id, now)
+        for place, command in enumerate(commands):
+            if isinstance(command, Tell):
+                reward = command.reward
+                expected = self.model.tell(command.decision_id, reward.value, reward.reward_id, now)
                 told = expected if got is LOST else as_status(got[place])
                 if told != expected:
-                    raise Wrong(f"{errand} was {told}; the model says {expected}")
+                    raise Wrong(f"{command} was {told}; the model says {expected}")
 
     def latest(self) -> dict[str, int]:
         """The present versions."""
         return {key: one.number for key, one in self.model.experiments.items()}
 
     def versions(self, known: dict[str, int], key: str) -> Sequence[int]:
-        """Those that a decision may be drawn from by somebody who knew these."""
+        """The versions that a decision may be drawn from by a worker that knew these."""
         latest = self.latest()
         return range(known.get(key, 1), latest[key] + 1) if key in latest else []
 
     def stored_answer(self, ask: decisions.Ask) -> decisions.Answer | None:
-        """What was recorded for somebody who did not get the answer."""
+        """What was recorded for a caller that did not get the answer."""
         known = self.model.keys.get((ask.key, ask.idempotency_key or ""))
         if known is not None and known[0] != ask.body:
             return None
@@ -207,12 +207,12 @@ class World:
             return session.rows(sql, **values)
 
     def news(self, worker: Worker) -> set[str]:
-        """Experiments that others have changed since this worker looked: it leaves them to whoever did."""
-        book = worker.engine.book
+        """Experiments that others have changed since this worker looked: it leaves them to those workers."""
+        cache = worker.engine.cache
         return {
             key
             for number, key, version in self.rows("SELECT id, key, version FROM experiment")
-            if (known := book.of(number)) is None or known.version != version
+            if (known := cache.by_id(number)) is None or known.version != version
         }
 
     def steps(self, worker: Worker) -> Iterator[Gates]:
@@ -221,7 +221,7 @@ class World:
         return self.model.work(worker.gates, self.clock.now(), others)
 
     def work_interrupted(self, worker: Worker, before: int, do: Callable[[], None]) -> None:
-        """One pass, into which somebody else breaks."""
+        """One pass, interrupted by another worker's write."""
         steps, known = self.steps(worker), self.latest()
         gates: list[Gates] = []
 
@@ -329,12 +329,12 @@ def as_control(settings: Settings) -> messages.Control | None:
     return None if settings.control is None else messages.Control(arm=settings.control[0], share=settings.control[1])
 
 
-def as_ask(errand: Decide) -> decisions.Ask:
+def as_ask(command: Decide) -> decisions.Ask:
     """As the model knows it."""
-    ask = errand.ask
+    ask = command.ask
     allowed = None if ask.allowed_arms is None else tuple(ask.allowed_arms)
     return decisions.Ask(
-        errand.key, ask, ask.unit_id, allowed, ask.sticky, ask.deferred, ask.decision_id, errand.idempotency_key
+        command.key, ask, ask.unit_id, allowed, ask.sticky, ask.deferred, ask.decision_id, command.idempotency_key
     )
 
 

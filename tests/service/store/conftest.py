@@ -22,8 +22,8 @@ SCRATCH = """
 @pytest.fixture
 def scratch(store: Store) -> Store:
     """The store, with two more tables."""
-    words = postgres.WORDS if store.shared else sqlite.WORDS
+    dialect = postgres.DIALECT if store.shared else sqlite.DIALECT
     with store.transaction() as session:
-        for statement in statements(SCRATCH, words):
+        for statement in statements(SCRATCH, dialect):
             session.run(statement)
     return store

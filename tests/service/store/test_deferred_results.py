@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turncoat.service.store import Store, StoreError
-from turncoat.service.store.interface import Raced
+from turncoat.service.store.interface import WriteConflict
 
 COLUMNS = ("id", "n")
 ONE = "SELECT n FROM scratch WHERE id = :id"
@@ -40,10 +40,10 @@ def test_a_row_that_is_there_is_somebody_elses(scratch: Store) -> None:
     with scratch.transaction() as session:
         session.insert("scratch", COLUMNS, [("a", 1)])
     for _ in range(3):
-        with pytest.raises(Raced), scratch.transaction() as session:  # noqa: PT012
+        with pytest.raises(WriteConflict), scratch.transaction() as session:  # noqa: PT012
             session.send("DELETE FROM scratch WHERE id = :id", id="nobody")
             session.insert("scratch", COLUMNS, [("b", 1), ("a", 2)])
-        with pytest.raises(Raced), scratch.transaction() as session:  # noqa: PT012
+        with pytest.raises(WriteConflict), scratch.transaction() as session:  # noqa: PT012
             session.insert("scratch", COLUMNS, [("a", 2)])
             session.rows(ALL)
         assert ids(scratch) == ["a"]
@@ -53,7 +53,7 @@ def test_a_missing_value_is_not_somebody_elses(scratch: Store) -> None:
     """Trying again would be in vain."""
     with pytest.raises(StoreError) as found, scratch.transaction() as session:
         session.insert("pairs", ("a", "b", "n", "x"), [(1, "b", None, 1.0)])
-    assert not isinstance(found.value, Raced)
+    assert not isinstance(found.value, WriteConflict)
 
 
 @pytest.mark.parametrize("wrong", ["SELECT nonsense", "SELECT * FROM nowhere", "SELECT 'one"])

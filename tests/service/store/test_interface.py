@@ -207,8 +207,8 @@ def test_an_experiment_is_locked_by_its_number(store: Store) -> None:
         assert session.lock_experiment(1)() == 17
         assert session.lock_experiment(1, wait=True)() == 17
         assert session.lock_experiment(2)() is None
-        session.lock_everything()
-        session.lock_everything()
+        session.lock_settings()
+        session.lock_settings()
 
 
 def test_size_is_what_lies_on_the_disk(scratch: Store) -> None:

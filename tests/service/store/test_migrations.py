@@ -1,4 +1,4 @@
-"""Tables are made once, whoever is killed and however many start at the same time. Both stores."""
+"""Migrations run once, with kills and with concurrent starts. Both stores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from turncoat.service.store import Store, StoreError, migrate, open_store, postg
 from turncoat.service.store.interface import Session
 from turncoat.service.store.migrate import Migration, known, statements
 
-MOST = sum(1 for one in known() for _ in statements(one.sql, sqlite.WORDS))  # statements that every store runs
+MOST = sum(1 for one in known() for _ in statements(one.sql, sqlite.DIALECT))  # statements that every store runs
 TABLES = {"experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"} | {
     "idempotency", "sticky", "bucket", "audit", "api_key", "fact", "migration"
 }  # fmt: skip
@@ -90,7 +90,7 @@ def is_whole(where: str) -> bool:
 
 
 def words_of(store: Store) -> dict[str, str]:
-    return postgres.WORDS if store.shared else sqlite.WORDS
+    return postgres.DIALECT if store.shared else sqlite.DIALECT
 
 
 def test_a_new_store_has_all_tables(empty: str) -> None:
@@ -100,12 +100,12 @@ def test_a_new_store_has_all_tables(empty: str) -> None:
 def test_failing_at_every_statement_leaves_nothing_and_the_next_start_completes(
     empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = postgres.WORDS if empty.startswith("postgresql") else sqlite.WORDS
-    for k in range(1 + sum(1 for one in known() for _ in statements(one.sql, words))):  # 1: the table of migrations
+    dialect = postgres.DIALECT if empty.startswith("postgresql") else sqlite.DIALECT
+    for k in range(1 + sum(1 for one in known() for _ in statements(one.sql, dialect))):  # 1: the table of migrations
         with monkeypatch.context() as patch:
             for module in (postgres, sqlite):
                 patch.setattr(
-                    module, "migrate", lambda session, words, k=k: migrate.migrate(Failing(session, k), words)
+                    module, "migrate", lambda session, dialect, k=k: migrate.migrate(Failing(session, k), dialect)
                 )
             with pytest.raises(RuntimeError, match="injected"):
                 open_store(empty)

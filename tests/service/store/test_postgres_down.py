@@ -16,7 +16,7 @@ import pytest
 from tests.service.postgres_server import PrivateServer
 from turncoat.errors import MissingPackageError
 from turncoat.service.store import StoreDown, StoreError, open_store
-from turncoat.service.store.interface import Raced
+from turncoat.service.store.interface import WriteConflict
 from turncoat.service.store.postgres import PostgresStore
 
 SECRET = "s3cr3t-p4ss"
@@ -149,9 +149,9 @@ def test_a_read_only_database(postgres: PostgresStore, postgres_store_url: str) 
         ("58030", StoreDown),  # the disk failed
         ("57P03", StoreDown),  # starting up
         ("08006", StoreDown),  # connection lost, said by a proxy
-        ("40001", Raced),
-        ("40P01", Raced),
-        ("23505", Raced),  # a key that is there already
+        ("40001", WriteConflict),
+        ("40P01", WriteConflict),
+        ("23505", WriteConflict),  # a key that is there already
         ("22003", StoreError),  # a number out of range
         ("XX001", StoreError),  # damaged
     ],
@@ -264,8 +264,8 @@ def test_a_backup_can_be_restored(postgres: PostgresStore, postgres_store_url: s
     postgres.backup(copy)
     with postgres.transaction() as session:
         session.run("DELETE FROM fact")
-    words = ["pg_restore", "--clean", f"--dbname={postgres_store_url}", str(copy)]
-    subprocess.run(words, check=True, capture_output=True, timeout=60)
+    arguments = ["pg_restore", "--clean", f"--dbname={postgres_store_url}", str(copy)]
+    subprocess.run(arguments, check=True, capture_output=True, timeout=60)
     assert names(postgres) == ["a"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from turncoat.service.store.interface import Raced, StoreError
+from turncoat.service.store.interface import StoreError, WriteConflict
 from turncoat.service.store.postgres import PostgresStore
 
 EXPERIMENT = ("id", "key", "created_at", "config", "state", "revision", "version", "seed", "salt", "machine")
@@ -36,7 +36,7 @@ def aside() -> Iterator[ThreadPoolExecutor]:
 
 
 def waits(future: Future[Any], url: str) -> bool:
-    """Whether it comes to wait for somebody's lock, as PostgreSQL sees it."""
+    """Whether PostgreSQL reports that it waits for a lock."""
     with psycopg.connect(url, autocommit=True) as connection:
         for _ in range(500):
             stuck = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -122,7 +122,7 @@ def test_what_a_look_has_prepared_stays_so(two: tuple[PostgresStore, PostgresSto
 
 
 def test_who_has_looked_holds_nothing(two: tuple[PostgresStore, PostgresStore], postgres_store_url: str) -> None:
-    """Nobody waits for the end of a look, but it comes: a snapshot kept open would keep every vacuum from its work."""
+    """Ending a read is not waited for, but it happens: an open snapshot would block every vacuum."""
     one, _ = two
     for _ in range(3):
         with one.reading() as session:
@@ -145,11 +145,11 @@ def test_settings_are_changed_by_one_at_a_time(
 
     def count() -> int:
         with other.transaction() as session:
-            session.lock_everything()
+            session.lock_settings()
             return len(session.rows("SELECT * FROM fact"))
 
     with one.transaction() as session:
-        session.lock_everything()
+        session.lock_settings()
         later = aside.submit(count)
         assert waits(later, postgres_store_url)
         session.insert("fact", ("name", "value"), [("a", "")])
@@ -169,7 +169,7 @@ def test_two_that_wait_for_each_other_are_told_to_try_again(
                 session.run(touch, id=numbers[0])
                 between()
                 session.run(touch, id=numbers[1])
-        except Raced:
+        except WriteConflict:
             return False
         return True
 

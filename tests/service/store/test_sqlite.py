@@ -71,10 +71,10 @@ def test_a_second_process_is_refused_in_plain_words(tmp_path: Path) -> None:
         assert other.stdout.readline() == "mine\n"
         with pytest.raises(StoreError, match=r"in use by another process.*PostgreSQL"):
             open_store(where)
-        beside = open_store(where, beside=True)
-        with beside.reading() as session:
+        second = open_store(where, allow_in_use=True)
+        with second.reading() as session:
             assert session.rows("SELECT * FROM fact") == []
-        beside.close()
+        second.close()
         other.stdin.write("\n")
     assert other.returncode == 0
     open_store(where).close()
@@ -92,8 +92,8 @@ def test_a_full_database_is_down_and_comes_back(file: SQLiteStore) -> None:
 
 
 def test_a_disk_that_takes_no_more_loses_nothing_that_was_kept(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", FULL, str(tmp_path / "a.db")]
-    said = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+    arguments = [sys.executable, "-c", FULL, str(tmp_path / "a.db")]
+    said = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True).stdout.split()
     kept, refused, there, integrity = int(said[0]), int(said[1]), int(said[2]), said[3]
     assert (kept, integrity) == (there, "ok")
     assert kept + refused == 60 and 10 <= refused <= 20  # of the 20 while it was full, a few still fit
@@ -179,8 +179,8 @@ def test_a_write_ahead_file_that_a_reader_let_grow_is_cut_again(
     assert wal.stat().st_size < 5_000_000
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_path: Path, beside: bool) -> None:
+@pytest.mark.parametrize("allow_in_use", [False, True])
+def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_path: Path, allow_in_use: bool) -> None:
     # It used to be given our tables too, by `turncoat verify` as well.
     path = tmp_path / "theirs.db"
     theirs = sqlite3.connect(path)
@@ -190,7 +190,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_path: P
     with pytest.raises(
         StoreError, match=r"theirs.db is a database of another program, with the table 'users'; accepted"
     ):
-        open_store(str(path), beside=beside)
+        open_store(str(path), allow_in_use=allow_in_use)
     assert path.read_bytes() == before
 
 

@@ -1,60 +1,59 @@
-"""Pictures as SVG, written in Python: sharp at any width, light or dark by the style sheet, readable without a script.
+"""Charts as SVG, written in Python: sharp at any width, light or dark by the style sheet, readable without a script.
 
-A picture is as wide as its place. Curves are drawn in a box of 1000 × 1000 that is stretched; words and marks are
-placed by per cent, so that they are not. Colours are classes: c0 … c11 for arms, by their place, cx for all others.
-What the script shows at the pointer is in the figure's data-readout, as JSON.
+A chart is as wide as its container. Curves are drawn in a box of 1000 × 1000 that is stretched; text and marks are
+positioned in per cent, so that they are not. Colours are classes: c0 … c11 for arms, by their place, cx for all others.
+The tooltip's data is JSON in the attribute data-readout.
 
-Pieces are plain strings of numbers and of our own classes; names and words of others are escaped where they go in.
+Escaping: fragments are strings of numbers and fixed classes; all other text is escaped where it is inserted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import NamedTuple
 
 import msgspec
 from markupsafe import Markup, escape
 
+from turncoat.service.clock import as_datetime
 from turncoat.service.dashboard.data.estimates import Estimate
 from turncoat.service.dashboard.formats import figure, plain
-from turncoat.service.dashboard.scales import Axis, time_axis, time_label, value_axis
 
-COLOURS = 12
 BOX = 1000
-FOOT = 22  # pixels under a picture, for the times
-MORE = ' class="more"'  # a time that is left out where there is little room
+FOOT = 22  # pixels below a chart, for the time axis
+MORE = ' class="more"'  # a tick label that is hidden on narrow screens
+TIMES = (
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200),
+    *(86_400, 172_800, 604_800, 1_209_600, 2_592_000, 7_776_000, 31_536_000),
+)
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+ENDS = 0.05  # of the axis: a label nearer to an end would be cut off
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A moment in a picture: a switch, or something that somebody did."""
+class Mark(NamedTuple):
+    """A mark on the time axis: a switch or a manual change."""
 
     at: float
     kind: str  # switch, event
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """What a picture is called, and what somebody who cannot see it should know."""
+class Caption(NamedTuple):
+    """The title of a chart, and its description for screen readers."""
 
     title: str
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One arm of a stacked picture: its name, its colour's class, its share at each time."""
+class Layer(NamedTuple):
+    """One arm of a stacked chart: its name, its colour's class, its share at each time."""
 
     name: str
     colour: str
     shares: Sequence[float]
-
-
-def colour(place: int) -> str:
-    """The class of the arm at this place."""
-    return f"c{place % COLOURS}"
 
 
 def stacked(
@@ -71,7 +70,7 @@ def stacked(
 
 
 def areas(places: Sequence[float], layers: Sequence[Layer]) -> str:
-    """From the top layer down, each from the floor to its upper edge: what is drawn later covers the rest.
+    """Areas from the top layer down, each from 0 to its upper edge: later ones cover earlier ones.
 
     `places`: where each share begins, and where the last ends.
     """
@@ -80,18 +79,10 @@ def areas(places: Sequence[float], layers: Sequence[Layer]) -> str:
     found: list[str] = []
     for layer in layers:
         tops = [top + one for top, one in zip(tops, layer.shares, strict=True)]
-        steps = "".join(_steps(xs, [round(BOX * (1.0 - min(top, 1.0))) for top in tops]))
+        points = zip(xs, (round(BOX * (1.0 - min(top, 1.0))) for top in tops), strict=False)
+        steps = "".join(f"H{next(run)[0]}V{y}" for y, run in groupby(points, key=itemgetter(1)))
         found.append(f'<path class="area {layer.colour}" d="M{xs[0]},{BOX}{steps}H{xs[-1]}V{BOX}Z"/>')
     return "".join(reversed(found))
-
-
-def _steps(xs: Sequence[int], ys: Sequence[int]) -> Iterable[str]:
-    """Up or down at each time, and level until the next; nothing where nothing changes."""
-    before = None
-    for x, y in zip(xs, ys, strict=False):
-        if y != before:
-            yield f"H{x}V{y}"
-            before = y
 
 
 def banded(
@@ -104,7 +95,7 @@ def banded(
     y: Axis | None = None,
     height: int = 120,
 ) -> Markup:
-    """One curve with its interval, a value a window: estimates[i] is of edges[i] … edges[i + 1]. Thin ones in grey."""
+    """A curve with its interval: estimates[i] is of the window edges[i] … edges[i + 1]. Thin ones are grey."""
     if len(edges) < 2:
         return Markup("")
     axis = time_axis(edges[0], edges[-1], most=4 if height < 150 else 8)
@@ -120,7 +111,7 @@ def banded(
 
 
 def reach(estimates: Iterable[Estimate | None], most: int = 4) -> Axis:
-    """An axis for values and their intervals; those of thin ones would leave no room for the others."""
+    """An axis for values and their intervals, without the wide intervals of thin ones."""
     known = [one for one in estimates if one is not None]
     firm = [one for one in known if not one.is_thin] or known
     ends = [end for one in firm for end in (one.low, one.high)] or [0.0, 1.0]
@@ -128,14 +119,14 @@ def reach(estimates: Iterable[Estimate | None], most: int = 4) -> Axis:
 
 
 def short(one: Estimate | None) -> str | None:
-    """An estimate in a few words."""
+    """An estimate as short text."""
     if one is None:
         return None
     return f"{figure(one.value)} ({figure(one.low)} to {figure(one.high)}){', few decisions' if one.is_thin else ''}"
 
 
 def _runs(xs: Sequence[float], estimates: Sequence[Estimate | None]) -> Iterable[list[tuple[float, Estimate]]]:
-    """Neighbours with a value, and as thin as one another; each run begins where the one before ended."""
+    """Runs of neighbouring values of equal thinness; each begins where the one before ended."""
     run: list[tuple[float, Estimate]] = []
     for x, one in zip(xs, estimates, strict=False):
         if run and (one is None or one.is_thin != run[-1][1].is_thin):
@@ -155,7 +146,7 @@ def _curve(xs: Sequence[float], estimates: Sequence[Estimate | None], y: Axis, c
     found = ""
     for run in _runs(xs, estimates):
         points = [f"{round(BOX * x)},{_y(one.value, y)}" for x, one in run]
-        if len(points) == 1:  # a point alone would not be seen
+        if len(points) == 1:  # a path of one point would be invisible
             points.append(f"{round(BOX * run[0][0]) + 2},{_y(run[0][1].value, y)}")
         found += f'<path class="{classes}{_thin(run)}" d="M{"L".join(points)}"/>'
     return found
@@ -175,7 +166,7 @@ def _thin(run: Sequence[tuple[float, Estimate]]) -> str:
 
 
 def _marks(marks: Iterable[Mark], axis: Axis, height: int) -> str:
-    """Lines across: of a switch with its head at the top, of what somebody did at the bottom."""
+    """Vertical lines: a switch has its arrow at the top, a manual change at the bottom."""
     found = ""
     for mark in marks:
         if axis.low <= mark.at <= axis.high:
@@ -202,7 +193,7 @@ def _figure(
     height: int,
     marks: str = "",
 ) -> Markup:
-    """The frame: names of values at the left, of times below, lines across."""
+    """The frame: value labels at the left, time labels below, grid lines."""
     labels = "".join(f"<span>{label}</span>" for label, _ in ticks)
     heights = [round(height * (1.0 - place), 1) for _, place in ticks]
     lines = "".join(f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>' for y in heights)
@@ -218,4 +209,107 @@ def _figure(
         f"<title>{title}</title><desc>{about}</desc>{lines}"
         f'<svg class="box" width="100%" height="{height}" viewBox="0 0 {BOX} {BOX}" preserveAspectRatio="none">'
         f'{drawn}</svg>{marks}<g class="times">{times}</g></svg></div>'
+    )
+
+
+# --- axes: ticks at round numbers and round times ---
+
+
+class Axis(NamedTuple):
+    """An axis from low to high, with evenly spaced ticks."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def place(self, value: float) -> float:
+        """The position of a value: 0 at the low end, 1 at the high one, clamped."""
+        if self.high <= self.low:
+            return 0.5
+        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+
+
+def value_axis(low: float, high: float, most: int = 5) -> Axis:
+    """At most `most` ticks at round values that cover low … high."""
+    if not high - low > max(1e-7 * max(abs(low), abs(high)), 1e-30):  # flat, at the precision of the labels
+        low, high = low - 0.5, high + 0.5
+    rough = (high - low) / (most - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    for step in (step * scale for scale in (power, 10.0 * power) for step in STEPS):
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first < most:
+            break
+    after = max(1 - math.floor(math.log10(step)), 0)  # digits: 2.5 needs one more
+    ticks = tuple(round(i * step, after) for i in range(first, last + 1))
+    return Axis(ticks[0], ticks[-1], ticks)
+
+
+def time_axis(start: float, end: float, most: int = 8) -> Axis:
+    """The axis from start to end, with ticks at round times."""
+    end = max(end, start + 1.0)
+    step = next((step for step in TIMES if (end - start) / step <= most), TIMES[-1])
+    first = math.ceil((start + ENDS * (end - start)) / step)
+    last = math.floor((end - ENDS * (end - start)) / step)
+    return Axis(start, end, tuple(float(i * step) for i in range(first, last + 1)))
+
+
+def time_label(moment: float, axis: Axis) -> str:
+    """A time, as precise as the ticks need."""
+    when = as_datetime(moment)
+    if axis.high - axis.low > 3 * 86_400:
+        return f"{when:%-d %b}"
+    if axis.high - axis.low > 600:
+        return f"{when:%H:%M}" if moment % 86_400 else f"{when:%-d %b}"
+    return f"{when:%H:%M:%S}"
+
+
+# --- sparklines for table cells ---
+
+
+def strip(title: str, times: Sequence[float], layers: Sequence[Layer], end: float) -> Markup:
+    """Shares over time, without axes."""
+    if not times:
+        return Markup("")
+    axis = Axis(times[0], max(end, times[0] + 1.0), ())
+    drawn = areas([axis.place(time) for time in (*times, axis.high)], layers)
+    return Markup(
+        f'<svg class="strip" viewBox="0 0 {BOX} {BOX}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(title)}">{drawn}</svg>'
+    )
+
+
+def whisker(one: Estimate | None, axis: Axis, colour_class: str = "") -> Markup:
+    """A point and its interval, on the axis of the whole table; with a line at zero if the axis contains it."""
+    if one is None:
+        return Markup("")
+    low, high, value, zero = (f"{100.0 * axis.place(x):.1f}%" for x in (one.low, one.high, one.value, 0.0))
+    line = f'<line class="zero" x1="{zero}" x2="{zero}" y1="0" y2="16"/>' if axis.low < 0.0 < axis.high else ""
+    return Markup(
+        f'<svg class="whisker{" thin" if one.is_thin else ""}" width="100%" height="16" role="img" '
+        f'aria-label="{short(one)}">{line}<line class="range" x1="{low}" x2="{high}" y1="8" y2="8"/>'
+        f'<circle class="{colour_class or "ink"}" cx="{value}" cy="8" r="4"/></svg>'
+    )
+
+
+def meter(part: float) -> Markup:
+    """A share as a bar."""
+    return Markup(
+        '<svg class="meter" width="100%" height="8" aria-hidden="true">'
+        '<rect class="rail" width="100%" height="8" rx="4"/>'
+        f'<rect class="accent" width="{100.0 * min(max(part, 0.0), 1.0):.1f}%" height="8" rx="4"/></svg>'
+    )
+
+
+def bars(title: str, counts: Sequence[int], classes: str = "") -> Markup:
+    """One bar per hour."""
+    most, width = max(*counts, 1), 100.0 / len(counts)
+    heights = [max(round(32 * n / most), 2 if n else 0) for n in counts]
+    drawn = "".join(
+        f'<rect x="{i * width:.2f}%" width="{0.8 * width:.2f}%" y="{32 - height}" height="{height}"/>'
+        for i, height in enumerate(heights)
+        if height
+    )
+    return Markup(
+        f'<svg class="bars {classes}" width="100%" height="32" role="img" aria-label="{escape(title)}">'
+        f'<line class="rail" x1="0" x2="100%" y1="31.5" y2="31.5"/>{drawn}</svg>'
     )

@@ -25,7 +25,7 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 
 def plain(value: float | None) -> str:
-    """A number that somebody gave, as short as it is exact."""
+    """A configured number, in the shortest exact form."""
     return NOTHING if value is None else f"{value:,.15g}".replace("-", "−")
 
 
@@ -93,16 +93,5 @@ def size(n_bytes: float | None) -> str:
     return f"{figure(n_bytes)}{SPACE}TB"
 
 
-FILTERS = {
-    "figure": figure,
-    "plain": plain,
-    "signed": signed,
-    "count": count,
-    "share": share,
-    "span": span,
-    "moment": moment,
-    "about": about,
-    "machine_moment": machine_moment,
-    "dated": dated,
-    "size": size,
-}
+_ALL = (figure, plain, signed, count, share, span, moment, about, machine_moment, dated, size)
+FILTERS = {one.__name__: one for one in _ALL}

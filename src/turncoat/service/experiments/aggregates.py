@@ -1,6 +1,6 @@
-"""Sums over closed decisions, by the time they were made: all that pictures and estimates of long logs need.
+"""Aggregates: sums over closed decisions in buckets of time, enough for the charts and estimates of long logs.
 
-w = 1 / propensity. Three widths: fine ones are kept for hours, the coarse ones for ever.
+w = 1 / propensity. Three widths: fine buckets are kept for hours, coarse ones for ever.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from turncoat.service.store.interface import Row
 
-WIDTHS = {10: 7_200.0, 300: 691_200.0, 10_800: float("inf")}  # seconds: for how many seconds they are kept
-SMALLEST = 1e-30  # propensity; sums of squares of what it weighs stay finite
+WIDTHS = {10: 7_200.0, 300: 691_200.0, 10_800: float("inf")}  # width: retention, in seconds
+SMALLEST = 1e-30  # propensity: with it sums of w² r² stay finite
 KEYS = ("experiment", "width", "start", "arm", "stream")
 SUMS = ("n", "n_rewarded", "n_defaulted", "n_expired", "r", "r2", "w", "w2", "wr", "w2r", "w2r2")
 
 
 class Closed(NamedTuple):
-    """What is added up of a decision."""
+    """The fields of a closed decision that are summed."""
 
     decided_at: float
     arm: str
@@ -29,7 +29,7 @@ class Closed(NamedTuple):
 
 
 def bucket_rows(experiment: int, closed: Iterable[Closed]) -> list[Row]:
-    """What to add to which bucket, in the order of their keys. Each width is a multiple of the one before."""
+    """The sums to add to each bucket, sorted by key. Each width is a multiple of the one before."""
     sums: dict[tuple[int, str, str], list[float]] = {}
     finest = min(WIDTHS)
     for one in closed:

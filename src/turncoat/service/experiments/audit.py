@@ -1,4 +1,4 @@
-"""Who changed what. Every entry holds the hash of the one before, so that one altered or taken out later shows."""
+"""The audit log, a hash chain: every entry holds the hash of the one before, so that tampering is detected."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from turncoat.service import messages
-from turncoat.service.clock import as_datetime
-from turncoat.service.experiments.snapshot import to_json
+from turncoat.service.experiments.snapshot import read_row, to_json
 from turncoat.service.store.interface import Row, Session
 
 COLUMNS = ("seq", "at", "actor", "action", "experiment", "before", "after", "previous_hash", "hash")
@@ -18,11 +17,11 @@ LAST = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
 BEGINNING = "0" * 64
 
 
-def write_down(
+def append_entry(
     session: Session, at: float, actor: str, action: str, experiment: str | None, *, before: Any, after: Any
 ) -> None:
-    """One more entry."""
-    session.lock_everything()
+    """Append an entry to the chain."""
+    session.lock_settings()
     last = session.rows(LAST)
     seq, previous = (last[0][0] + 1, last[0][1]) if last else (1, BEGINNING)
     row: Row = (seq, at, actor, action, experiment, to_json(before), to_json(after), previous)
@@ -30,7 +29,7 @@ def write_down(
 
 
 def hash_of(row: Row) -> str:
-    """Of everything in an entry but its own hash."""
+    """SHA-256 of an entry without its own hash."""
     return hashlib.sha256(msgspec.json.encode(row)).hexdigest()
 
 
@@ -39,24 +38,11 @@ def read(session: Session, experiment: str | None = None) -> list[messages.Audit
     where = "" if experiment is None else "WHERE experiment = :experiment"
     values = {} if experiment is None else {"experiment": experiment}
     rows = session.rows(f"SELECT {', '.join(COLUMNS)} FROM audit {where} ORDER BY seq", **values)
-    return [
-        messages.AuditEntry(
-            seq=seq,
-            at=as_datetime(at),
-            actor=actor,
-            action=action,
-            experiment=key,
-            before=msgspec.json.decode(before),
-            after=msgspec.json.decode(after),
-            previous_hash=previous,
-            hash=own,
-        )
-        for seq, at, actor, action, key, before, after, previous, own in rows
-    ]
+    return [messages.AuditEntry(**read_row(COLUMNS, row, json=("before", "after"))) for row in rows]
 
 
 def first_broken(rows: Iterable[Row]) -> int | None:
-    """The number of the first entry that is not as it was written; None if all are. `rows` as in COLUMNS, in order."""
+    """The number of the first entry that breaks the chain; None if none does. `rows` as in COLUMNS, in order."""
     expected, previous = 1, BEGINNING
     for row in rows:
         if row[0] != expected or row[7] != previous or row[8] != hash_of(tuple(row[:8])):

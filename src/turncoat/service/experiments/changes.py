@@ -1,4 +1,4 @@
-"""Experiments are opened and changed, arms come and go: each change is a version, and an entry in the audit."""
+"""Changes of experiments and arms: each is a new version and an entry in the audit."""
 
 from __future__ import annotations
 
@@ -12,21 +12,30 @@ from msgspec import UNSET
 from turncoat.errors import ArmsError
 from turncoat.service import messages
 from turncoat.service.errors import Conflicting, NotFound, Stale, Unavailable, Unprocessable
-from turncoat.service.experiments.audit import write_down
+from turncoat.service.experiments.audit import append_entry
 from turncoat.service.experiments.learn import advance
-from turncoat.service.experiments.randomness import Chance
+from turncoat.service.experiments.randomness import Randomness
 from turncoat.service.experiments.snapshot import ArmRow, Config, Learner, Snapshot, to_json
-from turncoat.service.experiments.snapshot_cache import Book, checksum, machine, newborn, read_present, written
-from turncoat.service.store.interface import Raced, Session, Store
+from turncoat.service.experiments.snapshot_cache import (
+    SnapshotCache,
+    checksum,
+    dump_learner,
+    machine,
+    new_learner,
+    read_snapshot,
+)
+from turncoat.service.store.interface import Session, Store, WriteConflict
 from turncoat.service.validation import check_arms, check_caps, check_config, check_name, checked_payload, named_arms
 
 EXPERIMENT = ("id", "key", "created_at", "config", "state", "revision", "version", "seed", "salt", "machine")
 ARM = ("experiment", "arm", "position", "state", "floor", "cap", "payload", "added_at", "tried")
 MOST_ARMS = 1000
-TRIES = 5  # against others who change the same at the same time
+TRIES = 5  # after write conflicts
 
 
-def create(store: Store, book: Book, chance: Chance, now: float, new: messages.NewExperiment, actor: str) -> Snapshot:
+def create(
+    store: Store, cache: SnapshotCache, randomness: Randomness, now: float, new: messages.NewExperiment, actor: str
+) -> Snapshot:
     """Open an experiment."""
     rows = named_arms(new)
     check_name(new.key, "key")
@@ -34,16 +43,16 @@ def create(store: Store, book: Book, chance: Chance, now: float, new: messages.N
     check_config(config, [row.arm for row in rows])
     check_arms(rows)
     check_caps(rows)
-    seed = chance.bits(53) if new.seed is None else new.seed
-    learner = newborn([row.arm for row in rows], seed)
-    state = written(learner)
+    seed = randomness.bits(53) if new.seed is None else new.seed
+    learner = new_learner([row.arm for row in rows], seed)
+    state = dump_learner(learner)
     digest = checksum(state)
     with store.transaction() as session:
-        session.lock_everything()
+        session.lock_settings()
         if session.rows("SELECT id FROM experiment WHERE key = :key", key=new.key):
             raise Conflicting(f"there is an experiment {new.key!r} already; keys are never used twice", field="key")
         number = session.rows("SELECT COALESCE(MAX(id), 0) + 1 FROM experiment")[0][0]
-        salt = f"{chance.bits(128):032x}"
+        salt = f"{randomness.bits(128):032x}"
         head = (number, new.key, now, to_json(config), "running", 0, 0, seed, salt, machine())
         session.insert("experiment", EXPERIMENT, [head])
         session.insert("arm", ARM, [_stored(number, row, now) for row in rows])
@@ -51,14 +60,14 @@ def create(store: Store, book: Book, chance: Chance, now: float, new: messages.N
         session.insert("learner", columns, [(number, 0, state, state, digest)])
         blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0, digest)
         snapshot = advance(session, blank, learner, "opened", now)
-        write_down(session, now, actor, "open", new.key, before=None, after=new)
-    book.publish(snapshot, learner)
+        append_entry(session, now, actor, "open", new.key, before=None, after=new)
+    cache.publish(snapshot, learner)
     return snapshot
 
 
 def change(
     store: Store,
-    book: Book,
+    cache: SnapshotCache,
     now: float,
     key: str,
     wanted: messages.ExperimentChange,
@@ -81,10 +90,10 @@ def change(
         old = {name: before.state if name == "state" else getattr(before.config, name) for name in given}
         return replace(before, config=config, state=state), old, given
 
-    return _changing(store, book, now, key, "settings_changed", "change", actor, changed)
+    return _apply_change(store, cache, now, key, "settings_changed", "change", actor, changed)
 
 
-def add_arm(store: Store, book: Book, now: float, key: str, new: messages.NewArm, *, actor: str) -> Snapshot:
+def add_arm(store: Store, cache: SnapshotCache, now: float, key: str, new: messages.NewArm, *, actor: str) -> Snapshot:
     """Add an arm."""
     check_name(new.arm, "arm")
 
@@ -101,11 +110,11 @@ def add_arm(store: Store, book: Book, now: float, key: str, new: messages.NewArm
             learner.add_arm(row.arm)
         return replace(before, arms=rows), None, new
 
-    return _changing(store, book, now, key, "arm_added", "add arm", actor, changed)
+    return _apply_change(store, cache, now, key, "arm_added", "add arm", actor, changed)
 
 
 def change_arm(
-    store: Store, book: Book, now: float, key: str, arm: str, wanted: messages.ArmChange, *, actor: str
+    store: Store, cache: SnapshotCache, now: float, key: str, arm: str, wanted: messages.ArmChange, *, actor: str
 ) -> Snapshot:
     """Change an arm."""
     given = {name: getattr(wanted, name) for name in wanted.__struct_fields__ if getattr(wanted, name) is not UNSET}
@@ -125,17 +134,14 @@ def change_arm(
         session.run("UPDATE arm SET state = :state, floor = :floor, cap = :cap, payload = :payload "
                     "WHERE experiment = :id AND arm = :arm", state=new.state, floor=new.floor, cap=new.cap,
                     payload=to_json(new.payload), id=before.id, arm=arm)  # fmt: skip
-        return (
-            replace(before, arms=rows),
-            {"arm": arm, **{name: getattr(old, name) for name in given}},
-            {"arm": arm, **given},
-        )
+        was = {name: getattr(old, name) for name in given}
+        return replace(before, arms=rows), {"arm": arm, **was}, {"arm": arm, **given}
 
-    return _changing(store, book, now, key, "arm_changed", "change arm", actor, changed)
+    return _apply_change(store, cache, now, key, "arm_changed", "change arm", actor, changed)
 
 
 def _move(learner: Learner, old: ArmRow, new: ArmRow) -> None:
-    """Tell the learner of an arm that starts or ends."""
+    """Add the arm to the learner or retire it there, if its state says so."""
     if old.state == new.state:
         return
     if old.state == "retired":
@@ -155,33 +161,29 @@ def _move(learner: Learner, old: ArmRow, new: ArmRow) -> None:
 Changed = Callable[[Session, Snapshot, Learner], tuple[Snapshot, Any, Any]]
 
 
-def _changing(
-    store: Store, book: Book, now: float, key: str, kind: str, action: str, actor: str, changed: Changed
+def _apply_change(
+    store: Store, cache: SnapshotCache, now: float, key: str, kind: str, action: str, actor: str, changed: Changed
 ) -> Snapshot:
-    """The one way in which anything is changed: alone, as a new version, and written down."""
-
-    def in_one(session: Session, before: Snapshot) -> tuple[Snapshot, Learner]:
-        learner = book.learner_at(session, before)
-        between, old, new = changed(session, before, learner)
-        after = advance(session, between, learner, kind, now, detail=to_json(new))
-        write_down(session, now, actor, action, key, before=old, after=new)
-        return after, learner
-
+    """Every change goes through here: under both locks, as a new version, with an audit entry."""
     for _ in range(TRIES):
         number: int | None = None
         try:
             with store.transaction() as session:
-                session.lock_everything()
-                number = read_present(session, key).id
+                session.lock_settings()
+                number = read_snapshot(session, key).id
                 session.lock_experiment(number, wait=True)()
-                after, learner = in_one(session, read_present(session, key))
+                before = read_snapshot(session, key)
+                learner = cache.take_learner(session, before)
+                between, old, new = changed(session, before, learner)
+                after = advance(session, between, learner, kind, now, detail=to_json(new))
+                append_entry(session, now, actor, action, key, before=old, after=new)
         except BaseException as problem:
             if number is not None:
-                book.doubt(number)
-            if not isinstance(problem, Raced):
+                cache.invalidate(number)
+            if not isinstance(problem, WriteConflict):
                 raise
         else:
-            book.publish(after, learner)
+            cache.publish(after, learner)
             return after
     raise Unavailable("others kept changing the same things at the same time; nothing was recorded, try again")
 

@@ -1,47 +1,34 @@
-"""A decision is drawn: in memory alone, from the snapshot that was published last. Nothing is recorded here."""
+"""Decisions are drawn in memory, from the last published snapshot. Nothing is recorded here."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 
 from turncoat.service import messages
 from turncoat.service.clock import as_datetime
-from turncoat.service.errands import Decide, Done
 from turncoat.service.errors import Conflicting, Problem, Unavailable, Unprocessable
-from turncoat.service.experiments.randomness import Chance, new_id, place_of, unit_hash
+from turncoat.service.experiments.randomness import Randomness, new_id, place_of, unit_hash
 from turncoat.service.experiments.snapshot import Snapshot
-from turncoat.service.experiments.snapshot_cache import Book
-from turncoat.service.store.interface import Raced, Row, StoreDown, StoreError
+from turncoat.service.experiments.snapshot_cache import SnapshotCache
+from turncoat.service.messages import Decide, Result
+from turncoat.service.store.interface import Row, StoreDown, StoreError, WriteConflict
 from turncoat.service.validation import check_id, checked_json
 
 LONGEST_KEY = 255
 COLUMNS = (
-    "id",
-    "experiment",
-    "arm",
-    "propensity",
-    "probabilities",
-    "allowed",
-    "version",
-    "stream",
-    "reason",
-    "unit",
-    "context",
-    "decided_at",
-    "expires_at",
+    *("id", "experiment", "arm", "propensity", "probabilities", "allowed", "version", "stream", "reason", "unit"),
+    *("context", "decided_at", "expires_at"),
 )
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A decision on its way, with the row to be written as in COLUMNS; or why there cannot be one now."""
+class Drawn(NamedTuple):
+    """A decision drawn and not yet recorded, with its row as in COLUMNS; or the Problem that refuses it."""
 
-    errand: Decide
+    command: Decide
     experiment: int
     unit: str | None
     body_hash: str | None
@@ -49,25 +36,27 @@ class Draft:
     row: Row = ()
 
 
-def draft(book: Book, now: float, chance: Chance, errand: Decide) -> Draft:
-    """Draw an arm for somebody. What is refused may yet have been granted before, to the same idempotency key."""
-    ask, snapshot = errand.ask, book.get(errand.key)
-    _check_key(errand.idempotency_key)
-    body_hash = None if errand.idempotency_key is None else _hash(ask)
+def draw(cache: SnapshotCache, now: float, randomness: Randomness, command: Decide) -> Drawn:
+    """Draw an arm. A refusal is returned, not raised: the same idempotency key may have been answered before."""
+    ask, snapshot = command.ask, cache.get(command.key)
+    _check_key(command.idempotency_key)
+    body_hash = None
+    if command.idempotency_key is not None:
+        body_hash = hashlib.sha256(msgspec.json.encode(ask, order="deterministic")).hexdigest()
     unit = None if ask.unit_id is None else unit_hash(snapshot.salt, ask.unit_id)
     try:
-        answer, row = _drawn(book, snapshot, now, chance, ask, unit)
+        answer, row = _draw_arm(cache, snapshot, now, randomness, ask, unit)
     except Problem as problem:
-        return Draft(errand, snapshot.id, unit, body_hash, problem)
-    except (Raced, StoreDown):
+        return Drawn(command, snapshot.id, unit, body_hash, problem)
+    except (WriteConflict, StoreDown):
         raise
-    except StoreError as damaged:  # this experiment is; others in the batch are not
-        return Draft(errand, snapshot.id, unit, body_hash, Unavailable(f"{damaged}"))
-    return Draft(errand, snapshot.id, unit, body_hash, answer, row)
+    except StoreError as damaged:  # this experiment only; the rest of the batch goes on
+        return Drawn(command, snapshot.id, unit, body_hash, Unavailable(f"{damaged}"))
+    return Drawn(command, snapshot.id, unit, body_hash, answer, row)
 
 
 def _check(snapshot: Snapshot, ask: messages.Ask) -> str | None:
-    """Can it be granted? Its context, as text."""
+    """Check the request against the snapshot; return its context as JSON."""
     if snapshot.state != "running":
         raise Conflicting(f"{snapshot.key!r} is stopped; decisions are made while it is running")
     if ask.sticky and ask.unit_id is None:
@@ -79,45 +68,31 @@ def _check(snapshot: Snapshot, ask: messages.Ask) -> str | None:
     return None if ask.context is None else checked_json("context", ask.context)
 
 
-def _drawn(
-    book: Book, snapshot: Snapshot, now: float, chance: Chance, ask: messages.Ask, unit: str | None
+def _draw_arm(
+    cache: SnapshotCache, snapshot: Snapshot, now: float, randomness: Randomness, ask: messages.Ask, unit: str | None
 ) -> tuple[messages.Decided, Row]:
     context = _check(snapshot, ask)
-    stream, allowed = _stream(snapshot, ask, chance.uniform() if unit is None else place_of(unit))
-    offer = snapshot.offer(stream, allowed, lambda: book.learner(snapshot))
-    arm = offer.draw(chance.uniform())
+    stream, allowed = _stream(snapshot, ask, randomness.uniform() if unit is None else place_of(unit))
+    distribution = snapshot.distribution(stream, allowed, lambda: cache.learner(snapshot))
+    arm = distribution.draw(randomness.uniform())
     expires_at = None if ask.deferred else now + snapshot.config.reward_window_s
     answer = messages.Decided(
-        decision_id=ask.decision_id or new_id(now, chance),
+        decision_id=ask.decision_id or new_id(now, randomness),
         arm=arm,
-        payload=_payload(snapshot, arm),
-        propensity=offer.probabilities[arm],
-        probabilities=offer.probabilities,
+        payload=next(row.payload for row in snapshot.arms if row.arm == arm),
+        propensity=distribution.probabilities[arm],
+        probabilities=distribution.probabilities,
         state_version=snapshot.version,
         stream=stream,
         reason="split" if stream == "learn" else stream,
         expires_at=None if expires_at is None else as_datetime(expires_at),
     )
-    row = (
-        answer.decision_id,
-        snapshot.id,
-        arm,
-        answer.propensity,
-        offer.stored,
-        offer.allowed,
-        snapshot.version,
-        stream,
-        answer.reason,
-        unit,
-        context,
-        now,
-        expires_at,
-    )
-    return answer, row
+    drawn = answer.decision_id, snapshot.id, arm, answer.propensity, distribution.stored, distribution.allowed
+    return answer, (*drawn, snapshot.version, stream, answer.reason, unit, context, now, expires_at)
 
 
 def _stream(snapshot: Snapshot, ask: messages.Ask, place: float) -> tuple[messages.Stream, Sequence[str] | None]:
-    """Which stream it belongs to, and the arms it may be given there."""
+    """The stream that the unit's hash (or a random number) falls into, and the arms allowed there."""
     config = snapshot.config
     share = 0.0
     if config.control is not None:
@@ -131,11 +106,6 @@ def _stream(snapshot: Snapshot, ask: messages.Ask, place: float) -> tuple[messag
     return "learn", ask.allowed_arms
 
 
-def _payload(snapshot: Snapshot, arm: str) -> Any:
-    row = snapshot.find(arm)
-    return None if row is None else row.payload
-
-
 def _check_key(key: str | None) -> None:
     if key is not None and not (1 <= len(key) <= LONGEST_KEY and key.isprintable()):
         raise Unprocessable(
@@ -144,17 +114,13 @@ def _check_key(key: str | None) -> None:
         )
 
 
-def _hash(ask: messages.Ask) -> str:
-    return hashlib.sha256(msgspec.json.encode(ask, order="deterministic")).hexdigest()
-
-
-def stale(book: Book, chance: Chance, errand: Decide) -> Done:
-    """A decision while the store is down: from the last snapshot, said to be stale, without an id: nothing is kept."""
+def stale(cache: SnapshotCache, randomness: Randomness, command: Decide) -> Result:
+    """A decision while the store is down: drawn from the last snapshot, marked stale, without an id, not recorded."""
     try:
-        answer = draft(book, 0.0, chance, errand).answer
+        answer = draw(cache, 0.0, randomness, command).answer
     except Problem as problem:
         return problem
-    except StoreError as down:  # what the learner says of just these arms is not known here
+    except StoreError as down:  # the probabilities of just these arms are not cached here
         return Unavailable(f"{down}")
     if isinstance(answer, Problem):
         return answer

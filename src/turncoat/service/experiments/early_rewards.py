@@ -1,8 +1,8 @@
-"""Rewards that came before their decision.
+"""Early rewards: those received before their decision.
 
-Nothing is known yet of their experiment, so they are kept as parts, one for each reward_id, with one mark in the inbox
-that has no experiment. Once the decision is there they are taken as if they had been told just after it, in the order
-they came. If it does not come within an hour of the last of them, they are given up.
+Their experiment is not known yet, so they are stored as parts, one per reward_id, with one marker row in the inbox that
+has no experiment. Once the decision is recorded they are joined to it, in the order of receipt, as if received just
+after it. Without a decision within an hour of the last of them they are recorded as orphans.
 """
 
 from __future__ import annotations
@@ -11,27 +11,31 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from turncoat.service import messages
-from turncoat.service.experiments.snapshot_cache import Book
-from turncoat.service.store.interface import Raced, Row, Session
-from turncoat.service.tables import INBOX, PART, REFUSED
+from turncoat.service.experiments.snapshot_cache import SnapshotCache
+from turncoat.service.store.interface import Row, Session, WriteConflict
 
-ORPHANED = 3_600.0  # seconds for which a reward waits for its decision
-MOST = 1000  # decisions in one transaction: callers wait for its end
+# The columns of the tables that rewards are written to.
+INBOX = ("decision_id", "experiment", "value", "received_at", "observed_at", "source")
+PART = ("decision_id", "reward_id", "value", "received_at", "observed_at")
+REFUSED = ("decision_id", "experiment", "reward_id", "value", "received_at", "status")
+
+ORPHAN_SECONDS = 3_600.0  # that a reward waits for its decision
+MOST = 1000  # decisions per transaction: callers wait for its end
 
 FOUND = """
     SELECT d.id, d.experiment, d.outcome, d.reward FROM inbox i JOIN decision d ON d.id = i.decision_id
 """
 FOUND_ALL = FOUND + " WHERE i.experiment IS NULL LIMIT :limit"
 FOUND_SOME = FOUND + " WHERE i.source = 'early' AND i.decision_id IN :ids"
-ALONE = "SELECT decision_id FROM inbox WHERE experiment IS NULL AND received_at <= :before LIMIT :limit"
+ORPHANS = "SELECT decision_id FROM inbox WHERE experiment IS NULL AND received_at <= :before LIMIT :limit"
 UNMARK = "DELETE FROM inbox WHERE source = 'early' AND decision_id IN :ids"
 TOLD = f"SELECT {', '.join(PART)} FROM part WHERE decision_id IN :ids ORDER BY received_at, reward_id"
 FORGET = "DELETE FROM part WHERE decision_id IN :ids"
 CLAIM = "UPDATE refused SET experiment = :experiment WHERE decision_id IN :ids"
 
 
-class Told(NamedTuple):
-    """A reward that came early."""
+class EarlyReward(NamedTuple):
+    """A reward received before its decision."""
 
     decision_id: str
     reward_id: str
@@ -40,8 +44,8 @@ class Told(NamedTuple):
     observed_at: float | None
 
 
-class Found(NamedTuple):
-    """Its decision."""
+class FoundDecision(NamedTuple):
+    """The decision of an early reward."""
 
     id: str
     experiment: int
@@ -49,13 +53,13 @@ class Found(NamedTuple):
     reward: float | None
 
 
-def adopt(session: Session, book: Book, ids: Sequence[str] | None = None) -> None:
-    """Rewards whose decision has come, of these decisions or of all, go where they belong."""
+def join_decisions(session: Session, cache: SnapshotCache, ids: Sequence[str] | None = None) -> None:
+    """Join early rewards to their decisions, for these decisions or for all."""
     rows = session.rows(FOUND_ALL, limit=MOST) if ids is None else session.rows(FOUND_SOME, ids=ids)
     if not rows:
         return
-    found = {row[0]: Found(*row) for row in rows}
-    rules = {one.id: _rule(book, one) for one in found.values()}
+    found = {row[0]: FoundDecision(*row) for row in rows}
+    rules = {one.id: cache.config(one.experiment).reward for one in found.values()}
     counted = {one.id: one.reward for one in found.values() if one.outcome == "rewarded"}
     inbox: list[Row] = []
     parts: list[Row] = []
@@ -80,15 +84,8 @@ def adopt(session: Session, book: Book, ids: Sequence[str] | None = None) -> Non
     _claim(session, found.values())
 
 
-def _rule(book: Book, decision: Found) -> messages.RewardRule:
-    snapshot = book.of(decision.experiment)
-    if snapshot is None:  # opened by another process a moment ago
-        raise Raced("the experiment is new here")
-    return snapshot.config.reward
-
-
-def _claim(session: Session, found: Iterable[Found]) -> None:
-    """What was refused before the decision came belongs to its experiment too."""
+def _claim(session: Session, found: Iterable[FoundDecision]) -> None:
+    """Rewards refused before their decision was recorded get its experiment."""
     ids: dict[int, list[str]] = {}
     for one in found:
         ids.setdefault(one.experiment, []).append(one.id)
@@ -96,26 +93,26 @@ def _claim(session: Session, found: Iterable[Found]) -> None:
         session.run(CLAIM, experiment=experiment, ids=ours)
 
 
-def give_up(session: Session, now: float) -> None:
-    """Those that have waited too long are kept apart."""
-    ids = [row[0] for row in session.rows(ALONE, before=now - ORPHANED, limit=MOST)]
+def expire_orphans(session: Session, now: float) -> None:
+    """Record early rewards that have waited too long as orphans."""
+    ids = [row[0] for row in session.rows(ORPHANS, before=now - ORPHAN_SECONDS, limit=MOST)]
     if ids:
         session.insert("refused", REFUSED, [_refused(one, None, "orphan") for one in _taken(session, ids)])
 
 
-def _taken(session: Session, ids: Sequence[str]) -> list[Told]:
-    """The rewards of these decisions, no longer kept; whoever comes second finds their marks gone."""
+def _taken(session: Session, ids: Sequence[str]) -> list[EarlyReward]:
+    """Delete and return these decisions' early rewards. A second taker finds the markers gone: WriteConflict."""
     if session.run(UNMARK, ids=ids) != len(ids):
-        raise Raced("somebody else takes them as well")
-    told = [Told(*row) for row in session.rows(TOLD, ids=ids)]
+        raise WriteConflict("another process takes them as well")
+    told = [EarlyReward(*row) for row in session.rows(TOLD, ids=ids)]
     session.run(FORGET, ids=ids)
     return told
 
 
-def _refused(one: Told, experiment: int | None, status: str) -> Row:
+def _refused(one: EarlyReward, experiment: int | None, status: str) -> Row:
     return (one.decision_id, experiment, one.reward_id or None, one.value, one.received_at, status)
 
 
 def fits(value: float, rule: messages.RewardRule) -> bool:
-    """A reward is in its range. One that is added to others may be anything: their sum must be in it."""
+    """Whether a reward is in its range. Parts of a sum may have any value: the sum must be in the range."""
     return rule.aggregation == "sum" or rule.min <= value <= rule.max

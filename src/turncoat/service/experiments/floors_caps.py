@@ -41,7 +41,7 @@ def _capped(shares: list[float], caps: Sequence[float]) -> list[float]:
         if not any(have):
             have = [caps[i] for i in others]
         total = math.fsum(have)
-        if total == 0.0:  # nobody has room: what is left is a rounding error
+        if total == 0.0:  # all others are at cap 0: the excess is a rounding error
             return shares
         for i, own in zip(others, have, strict=True):
             shares[i] += excess * (own / total)

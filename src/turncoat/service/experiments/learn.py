@@ -1,14 +1,14 @@
-"""Rewards become learning: one applier an experiment at a time, in one transaction a pass.
+"""The applier: rewards in the inbox become learning. One applier per experiment at a time, one transaction per pass.
 
-A pass takes what waits in the inbox, in the order it was received, and what is due (windows that have ended). It
-tells the learner, closes the decisions, and writes the new state with them: all of it or nothing. So the log alone
-says what was learned, in which order, and replaying it leads to the same state.
+A pass takes the inbox in the order of receipt, and the decisions whose windows have ended. It tells the learner, closes
+the decisions and writes the new state, atomically. So the log alone determines what was learned and in which order, and
+replaying it gives the same state.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,13 +17,13 @@ import msgspec
 from turncoat.service import messages
 from turncoat.service.clock import Clock
 from turncoat.service.experiments.aggregates import KEYS, SUMS, Closed, bucket_rows
+from turncoat.service.experiments.early_rewards import INBOX, REFUSED
 from turncoat.service.experiments.rewards import HOLD
 from turncoat.service.experiments.snapshot import Learner, Snapshot, served_by, to_json
-from turncoat.service.experiments.snapshot_cache import Book, checksum, read_present, written
-from turncoat.service.store.interface import Later, Row, Session, Store
-from turncoat.service.tables import INBOX, REFUSED
+from turncoat.service.experiments.snapshot_cache import SnapshotCache, checksum, dump_learner, read_snapshot
+from turncoat.service.store.interface import DeferredResult, Row, Session, Store
 
-MOST = 1000  # decisions closed in a pass
+MOST = 1000  # decisions closed per pass
 
 DUE = """
     SELECT d.id FROM decision d
@@ -47,7 +47,7 @@ KEEP = "UPDATE learner SET version = :version, state = :state, checksum = :check
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Never outside what it is the mean of: 0.1 three times, added up and divided, is more than 0.1."""
+    """The mean, clamped to the values' range: the mean of 0.1 three times, in floats, is more than 0.1."""
     return min(max(statistics.fmean(values), min(values)), max(values))
 
 
@@ -61,7 +61,7 @@ AGGREGATES: dict[messages.Aggregation, Callable[[Sequence[float]], float]] = {
 }
 
 
-class Waiting(NamedTuple):
+class PendingReward(NamedTuple):
     """A reward in the inbox, with its decision."""
 
     decision_id: str
@@ -77,8 +77,8 @@ class Waiting(NamedTuple):
     applied_version: int | None
 
 
-def apply(store: Store, book: Book, clock: Clock, snapshot: Snapshot) -> int:
-    """One pass over one experiment; how many rewards it took out of the inbox (MOST: there may be more)."""
+def apply(store: Store, cache: SnapshotCache, clock: Clock, snapshot: Snapshot) -> int:
+    """One pass over one experiment; the number of rewards taken from the inbox (MOST: there may be more)."""
     try:
         with store.transaction() as session:
             now = clock.now()
@@ -89,94 +89,80 @@ def apply(store: Store, book: Book, clock: Clock, snapshot: Snapshot) -> int:
             if found is None:
                 return 0
             if found != snapshot.version:
-                snapshot = read_present(session, snapshot.key)
-            taken, after, learner = _Pass(session, book, snapshot, now, shared=store.shared).run(due, pending)
+                snapshot = read_snapshot(session, snapshot.key)
+            taken, after, learner = _Pass(session, cache, snapshot, now, shared=store.shared).run(due, pending)
     except BaseException:
-        book.doubt(snapshot.id)
+        cache.invalidate(snapshot.id)
         raise
-    book.publish(after, learner)
+    cache.publish(after, learner)
     return taken
 
 
 class _Pass:
-    """One transaction."""
+    """One pass, in one transaction."""
 
-    def __init__(self, session: Session, book: Book, snapshot: Snapshot, now: float, *, shared: bool) -> None:
-        self._session, self._book, self._before, self._now = session, book, snapshot, now
+    def __init__(self, session: Session, cache: SnapshotCache, snapshot: Snapshot, now: float, *, shared: bool) -> None:
+        self._session, self._cache, self._before, self._now = session, cache, snapshot, now
         self._shared = shared
         self._rule = snapshot.config.reward
         self._refused: list[Row] = []
 
-    def run(self, due: Later[list[Row]], pending: Later[list[Row]]) -> tuple[int, Snapshot, Learner | None]:
-        """How many were taken, the snapshot to publish, and its learner if it was needed."""
+    def run(
+        self, due: DeferredResult[list[Row]], pending: DeferredResult[list[Row]]
+    ) -> tuple[int, Snapshot, Learner | None]:
+        """The number of rewards taken, the snapshot to publish, and its learner if it was used."""
         ids = [row[0] for row in due()]
         if ids:
             self._end_windows(ids)
             pending = self._session.send(PENDING, experiment=self._before.id, limit=MOST)
-        waiting = [Waiting(*row) for row in pending()]
+        waiting = [PendingReward(*row) for row in pending()]
         if not waiting:
             return 0, self._before, None
         good = [one for one in waiting if self._is_good(one)]
-        learner = self._book.learner_at(self._session, self._before)
-        n_learned = self._learn(learner, good)
+        taught = [one for one in good if one.stream == "learn" and one.value is not None]  # the others do not train it
+        learner = self._cache.take_learner(self._session, self._before)
+        index_of = {label: index for index, label in enumerate(learner.arms)}
+        for one in taught:
+            observe(learner, self._rule, index_of, (one.arm, one.propensity, one.allowed, one.value))
         if self._refused:
             self._session.insert("refused", REFUSED, self._refused)
-        after = self._close(learner, good, n_learned) if good else self._before
+        after = self._close(learner, good, taught) if good else self._before
         self._session.send(TAKEN, ids=[one.decision_id for one in waiting])
         return len(waiting), after, learner
 
     def _end_windows(self, ids: Sequence[str]) -> None:
-        """What is due joins the inbox, unless a real reward is there first."""
+        """Decisions whose windows have ended join the inbox, unless a real reward is there first."""
         collected = self._collected(ids) if self._rule.aggregation != "first" else {}
         default = self._before.config.default_reward
-        rows: list[Row] = [
-            (one, self._before.id, collected[one], self._now, None, "collected")
-            if one in collected
-            else (one, self._before.id, default, self._now, None, "default")
-            for one in sorted(ids)
-        ]
+        rows: list[Row] = []
+        for one in sorted(ids):
+            source = "collected" if one in collected else "default"
+            rows.append((one, self._before.id, collected.get(one, default), self._now, None, source))
         self._session.insert_new("inbox", INBOX, rows, key=1)
 
     def _collected(self, ids: Sequence[str]) -> dict[str, float]:
-        """The rewards of each made into one. One outside the range does not count, and is kept apart."""
-        if self._shared:
-            self._session.run(HOLD, ids=ids)  # whoever is adding to one is done after this, or comes too late
+        """Each decision's rewards aggregated to one. An aggregate outside the range is recorded as refused."""
+        if self._shared:  # row lock: a reward added concurrently is committed before this, or is late
+            self._session.run(HOLD, ids=ids)
         values: dict[str, list[float]] = {}
         for decision, value in self._session.rows(PARTS, ids=ids):
             values.setdefault(decision, []).append(value)
         made = {decision: AGGREGATES[self._rule.aggregation](several) for decision, several in values.items()}
+        fitting = {decision: value for decision, value in made.items() if self._rule.min <= value <= self._rule.max}
         for decision, value in made.items():
-            if not self._fits(value):
+            if decision not in fitting:
                 shown = min(max(value, -1e308), 1e308)
                 self._refused.append((decision, self._before.id, None, shown, self._now, "out_of_range"))
-        return {decision: value for decision, value in made.items() if self._fits(value)}
+        return fitting
 
-    def _fits(self, value: float) -> bool:
-        return self._rule.min <= value <= self._rule.max
-
-    def _is_good(self, one: Waiting) -> bool:
-        """Whether it closes its decision: nothing has before."""
+    def _is_good(self, one: PendingReward) -> bool:
+        """Whether it closes its decision. A decision that is closed already makes the reward late."""
         if one.applied_version is None:
             return True
         self._refused.append((one.decision_id, self._before.id, None, one.value, one.received_at, "late"))
         return False
 
-    def _learn(self, learner: Learner, good: Sequence[Waiting]) -> int:
-        """Tell the learner, in order. Only its own stream trains it."""
-        index_of = {label: index for index, label in enumerate(learner.arms)}
-        n_learned = 0
-        for one in good:
-            if one.stream == "learn" and one.value is not None:
-                learner.observe(
-                    index_of[one.arm],
-                    loss_of(one.value, self._rule),
-                    one.propensity,
-                    allowed=allowed_indices(one.allowed, index_of),
-                )
-                n_learned += 1
-        return n_learned
-
-    def _close(self, learner: Learner, good: Sequence[Waiting], n_learned: int) -> Snapshot:
+    def _close(self, learner: Learner, good: Sequence[PendingReward], taught: Sequence[PendingReward]) -> Snapshot:
         version = self._before.version + 1
         rows: list[Row] = []
         closed: list[Closed] = []
@@ -186,12 +172,11 @@ class _Pass:
             closed.append(Closed(one.decided_at, one.arm, one.stream, outcome, one.value, one.propensity))
         self._session.update("decision", CLOSING, rows)
         self._session.add_up("bucket", KEYS, SUMS, bucket_rows(self._before.id, closed))
-        taught = {one.arm for one in good if one.stream == "learn" and one.value is not None}
-        between = self._mark_tried(taught)
-        return advance(self._session, between, learner, "rewards", self._now, n_learned=n_learned)
+        between = self._mark_tried({one.arm for one in taught})
+        return advance(self._session, between, learner, "rewards", self._now, n_learned=len(taught))
 
     def _mark_tried(self, taught: set[str]) -> Snapshot:
-        """Arms whose first reward this was."""
+        """Mark the arms whose first reward this was."""
         new = {row.arm for row in self._before.arms if row.arm in taught and not row.tried}
         if not new:
             return self._before
@@ -210,10 +195,10 @@ def advance(
     n_learned: int = 0,
     detail: str | None = None,
 ) -> Snapshot:
-    """Write the experiment's next version: what the learner is now, and what is served from now on.
+    """Write the experiment's next version: the learner's state, and the probabilities served from this version on.
 
-    `snapshot` is the one before, already with the arms and settings that are to be. Only rewards leave its revision.
-    A version is a key, so nobody writes over a newer state: whoever comes second is told Raced, and keeps nothing.
+    `snapshot` is the previous one with the new arms and settings. Every kind but `rewards` increments the revision.
+    Version fence: a version is a primary key, so a second writer gets WriteConflict, and nothing of its pass is kept.
     """
     version = snapshot.version + 1
     revision = snapshot.revision + (kind != "rewards")
@@ -222,7 +207,7 @@ def advance(
     session.send(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision)
     digest = snapshot.checksum
     if learned:
-        state = written(learner)
+        state = dump_learner(learner)
         digest = checksum(state)
         session.send(KEEP, id=snapshot.id, version=version, state=state, checksum=digest)
     session.insert("version", VERSION, [(snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest)])
@@ -233,15 +218,16 @@ def advance(
         probabilities=served,
         learner_version=version if learned else snapshot.learner_version,
         checksum=digest,
-        offers={},
+        distributions={},
     )
 
 
-def loss_of(reward: float, rule: messages.RewardRule) -> float:
-    """A reward as a loss in [0, 1]: the best is 0."""
-    return min(max((rule.max - reward) / (rule.max - rule.min), 0.0), 1.0)
+def observe(learner: Learner, rule: messages.RewardRule, index_of: Mapping[str, int], decision: Row) -> None:
+    """Tell the learner a reward, as a loss in [0, 1]: the best is 0.
 
-
-def allowed_indices(allowed: str | None, index_of: dict[str, int]) -> list[int] | None:
-    """The arms a decision was drawn from, as its learner counts them."""
-    return None if allowed is None else [index_of[arm] for arm in msgspec.json.decode(allowed)]
+    `decision`: its arm, propensity, the arms it was drawn from (JSON, or None for all) and its reward.
+    """
+    arm, propensity, allowed, reward = decision
+    loss = min(max((rule.max - reward) / (rule.max - rule.min), 0.0), 1.0)
+    indices = None if allowed is None else [index_of[one] for one in msgspec.json.decode(allowed)]
+    learner.observe(index_of[arm], loss, propensity, allowed=indices)

@@ -1,8 +1,8 @@
-"""What comes in: decisions asked for and rewards told, many at a time, in one transaction.
+"""Commands are recorded: decisions and rewards, many at a time, in one transaction.
 
-Everything is looked up first and only what is new is written. Where another process writes the same thing at the same
-moment, one of the two finds its row taken (`Raced`), forgets the transaction and does it all again, now seeing the
-other's row. So the database's keys alone decide what happens once.
+Optimistic concurrency: everything is looked up first and only what is new is written. Where two processes write the
+same row at the same moment, one gets `WriteConflict`, rolls back and tries again, now seeing the other's row. So the
+database's keys alone decide what happens once.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import msgspec
 
 from turncoat.service import messages
 from turncoat.service.clock import Clock, as_datetime
-from turncoat.service.errands import Decide, Done, Errand, Tell
 from turncoat.service.errors import Conflicting, Problem, Unavailable
-from turncoat.service.experiments.draw import COLUMNS, Draft, draft
-from turncoat.service.experiments.randomness import Chance
-from turncoat.service.experiments.rewards import take
-from turncoat.service.experiments.snapshot_cache import Book
-from turncoat.service.store.interface import Raced, Row, Session, Store, StoreDown
+from turncoat.service.experiments.draw import COLUMNS, Drawn, draw
+from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.experiments.rewards import record_rewards
+from turncoat.service.experiments.snapshot_cache import SnapshotCache
+from turncoat.service.messages import Command, Decide, Result, Tell
+from turncoat.service.store.interface import Row, Session, Store, StoreDown, WriteConflict
 
-KEPT = 86_400.0  # seconds for which a repeated request is known again
+KEPT = 86_400.0  # seconds for which an idempotency key is remembered
 TRIES = 20
 
 REPEATED = "SELECT experiment, key, body_hash, answer FROM idempotency WHERE key IN :keys"
@@ -35,69 +35,74 @@ USED = "SELECT id FROM decision WHERE id IN :ids"
 Place = tuple[int, str]  # experiment, and a key or unit in it
 
 
-def serve(store: Store, book: Book, clock: Clock, chance: Chance, errands: Sequence[Errand]) -> list[Done]:
-    """Do all of them at once; the answers, in order, of which each may be a Problem. All are on the disk by then."""
+def serve(
+    store: Store, cache: SnapshotCache, clock: Clock, randomness: Randomness, commands: Sequence[Command]
+) -> list[Result]:
+    """Record all commands in one transaction and return their results in order, once they are on the disk."""
     try:
-        if book.in_doubt or any(isinstance(errand, Decide) and not book.has(errand.key) for errand in errands):
-            book.refresh()  # another process may have opened it
+        is_known = all(cache.has(command.key) for command in commands if isinstance(command, Decide))
+        if cache.needs_refresh or not is_known:  # another process may have opened it
+            cache.refresh()
         for _ in range(TRIES):
             try:
-                return _serve(store, book, clock.now(), chance, errands)
-            except Raced:
-                book.refresh()
+                return _serve(store, cache, clock.now(), randomness, commands)
+            except WriteConflict:
+                cache.refresh()
     except StoreDown as down:
         raise Unavailable(f"{down}; whether it was recorded is not known") from down
     raise Unavailable("others kept changing the same things at the same time; nothing was recorded, try again")
 
 
-def _serve(store: Store, book: Book, now: float, chance: Chance, errands: Sequence[Errand]) -> list[Done]:
-    done: dict[int, Done] = {}
-    drafts: dict[int, Draft] = {}
+def _serve(
+    store: Store, cache: SnapshotCache, now: float, randomness: Randomness, commands: Sequence[Command]
+) -> list[Result]:
+    done: dict[int, Result] = {}
+    drawn: dict[int, Drawn] = {}
     tells: dict[int, Tell] = {}
-    for place, errand in enumerate(errands):
-        if isinstance(errand, Tell):
-            tells[place] = errand
+    for place, command in enumerate(commands):
+        if isinstance(command, Tell):
+            tells[place] = command
             continue
         try:
-            one = draft(book, now, chance, errand)
+            one = draw(cache, now, randomness, command)
         except Problem as problem:
             done[place] = problem
             continue
         if isinstance(one.answer, Problem) and one.body_hash is None:
             done[place] = one.answer
         else:
-            drafts[place] = one
-    if drafts or tells:
+            drawn[place] = one
+    if drawn or tells:
         with store.transaction() as session:
-            if drafts:
-                answers = _Recording(session, drafts.values(), now).answers()
-                done.update(zip(drafts, answers, strict=True))
+            if drawn:
+                answers = _Recording(session, drawn.values(), now).answers()
+                done.update(zip(drawn, answers, strict=True))
             if tells:
-                done.update(take(session, book, tells, now, shared=store.shared))
-    return [done[place] for place in range(len(errands))]
+                done.update(record_rewards(session, cache, tells, now, shared=store.shared))
+    return [done[place] for place in range(len(commands))]
 
 
 class _Recording:
-    """Some drafts, in one transaction: those asked before get the same answer, the others are written."""
+    """The decisions of one transaction: a repeated idempotency key gets its stored answer, the others are written."""
 
-    def __init__(self, session: Session, drafts: Iterable[Draft], now: float) -> None:
-        self._session, self._drafts, self._now = session, list(drafts), now
+    def __init__(self, session: Session, drawn: Iterable[Drawn], now: float) -> None:
+        self._session, self._drafts, self._now = session, list(drawn), now
         self._repeated = self._asked_before()
         self._held = self._held_by_units()
-        chosen = [one.errand.ask.decision_id for one in self._drafts if one.errand.ask.decision_id]
+        chosen = [one.command.ask.decision_id for one in self._drafts if one.command.ask.decision_id]
         self._used = {row[0] for row in session.rows(USED, ids=chosen)} if chosen else set()
         self._decisions: list[Row] = []
         self._keys: list[Row] = []
         self._sticky: list[Row] = []
 
-    def answers(self) -> list[Done]:
-        """What each gets, once all is written."""
+    def answers(self) -> list[Result]:
+        """The result of each, once all are written."""
         answers = [self._answer(one) for one in self._drafts]
         self._write()
         return answers
 
     def _asked_before(self) -> dict[Place, tuple[str, messages.Decided]]:
-        keys = {one.errand.idempotency_key for one in self._drafts if one.errand.idempotency_key is not None}
+        keys = {one.command.idempotency_key for one in self._drafts if one.command.idempotency_key is not None}
         rows = self._session.rows(REPEATED, keys=sorted(keys)) if keys else []
         return {
             (experiment, key): (body_hash, msgspec.json.decode(bytes(answer), type=messages.Decided))
@@ -105,8 +110,8 @@ class _Recording:
         }
 
     def _held_by_units(self) -> dict[Place, messages.Decided]:
-        """The decisions that units keep. One that is over is let go only when there is another."""
-        units = {one.unit for one in self._drafts if one.errand.ask.sticky and one.unit is not None}
+        """Sticky decisions by unit. One that is closed is deleted only when another replaces it."""
+        units = {one.unit for one in self._drafts if one.command.ask.sticky and one.unit is not None}
         rows = self._session.rows(HELD, units=sorted(units)) if units else []
         self._stored = {(experiment, unit): decision_id for experiment, unit, decision_id, *_ in rows}
         held: dict[Place, messages.Decided] = {}
@@ -117,8 +122,8 @@ class _Recording:
                 held[experiment, unit] = msgspec.structs.replace(answer, expires_at=until)
         return held
 
-    def _answer(self, one: Draft) -> Done:
-        key = None if one.errand.idempotency_key is None else (one.experiment, one.errand.idempotency_key)
+    def _answer(self, one: Drawn) -> Result:
+        key = None if one.command.idempotency_key is None else (one.experiment, one.command.idempotency_key)
         if key is not None and key in self._repeated:
             body_hash, answer = self._repeated[key]
             if body_hash != one.body_hash:
@@ -133,9 +138,9 @@ class _Recording:
             self._keys.append((*key, one.body_hash, msgspec.json.encode(decided), self._now + KEPT))
         return decided
 
-    def _decided(self, one: Draft) -> Done:
-        """What the unit keeps, or the draft itself, which then is written."""
-        ask, answer = one.errand.ask, one.answer
+    def _decided(self, one: Drawn) -> Result:
+        """The unit's sticky decision, or the one just drawn, which then is written."""
+        ask, answer = one.command.ask, one.answer
         if isinstance(answer, Problem):
             return answer
         place = (one.experiment, one.unit) if ask.sticky and one.unit is not None else None
@@ -154,7 +159,7 @@ class _Recording:
         return answer
 
     def _keep(self, place: Place, answer: messages.Decided) -> None:
-        """From now on the unit has this one, whatever it had before."""
+        """Make this the unit's sticky decision, in place of any earlier one."""
         before = self._stored.pop(place, None)
         if before is not None:
             self._session.run(LET_GO, experiment=place[0], unit=place[1], id=before)
@@ -163,7 +168,7 @@ class _Recording:
         self._sticky.append((*place, answer.decision_id, msgspec.json.encode(answer)))
 
     def _write(self) -> None:
-        """Keys first, and in order, so that no two processes wait for each other."""
+        """Keys first and sorted: a fixed lock order, so that no two processes deadlock."""
         self._add("idempotency", ("experiment", "key", "body_hash", "answer", "expires_at"), self._keys)
         self._add("sticky", ("experiment", "unit", "decision_id", "answer"), self._sticky)
         self._add("decision", COLUMNS, self._decisions)

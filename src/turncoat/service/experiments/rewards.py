@@ -1,10 +1,10 @@
-"""Rewards come in. Each is checked against its decision, and waits in the inbox for the applier; or is refused.
+"""Rewards are recorded: each is checked against its decision and waits in the inbox for the applier, or is refused.
 
-accepted            it is the first one in time, and will be learned from
-duplicate           the same was told before
-conflict            something else was told before, which stands; this one is kept apart
-late                the window is over; kept apart, not learned from
-pending_decision    no such decision yet: it waits for it
+accepted            the first one in time; it will be learned from
+duplicate           the same value was received before
+conflict            another value was received before, and stands; this one is recorded as refused
+late                the window has ended; recorded as refused, not learned from
+pending_decision    the decision is not recorded yet; the reward waits for it
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from typing import NamedTuple
 
 from turncoat.service import messages
 from turncoat.service.clock import as_seconds
-from turncoat.service.errands import Done, Tell
 from turncoat.service.errors import Conflicting, Problem, Unprocessable
-from turncoat.service.experiments.early_rewards import adopt, fits
-from turncoat.service.experiments.snapshot import Config
-from turncoat.service.experiments.snapshot_cache import Book
-from turncoat.service.store.interface import Raced, Row, Session
-from turncoat.service.tables import INBOX, PART, REFUSED
+from turncoat.service.experiments.early_rewards import INBOX, PART, REFUSED, fits, join_decisions
+from turncoat.service.experiments.snapshot_cache import SnapshotCache
+from turncoat.service.messages import Result, Tell
+from turncoat.service.store.interface import Row, Session, WriteConflict
 from turncoat.service.validation import check_id, is_finite
 
-MOST_PARTS = 1000  # rewards that one decision collects: each further one reads all of them
-MOST_EARLY = 100_000  # decisions that rewards wait for
+MOST_PARTS = 1000  # rewards per decision: each further one reads all of them
+MOST_EARLY = 100_000  # unknown decisions that rewards wait for
 
-# The inbox is looked into decision by decision: PostgreSQL takes it for all but empty, and would join all of it.
+# Subqueries, not a join: PostgreSQL's statistics say that the inbox is almost empty, and it would join all of it.
 KNOWN = """
     SELECT d.id, d.experiment, d.expires_at, d.outcome, d.reward,
            (SELECT i.value FROM inbox i WHERE i.decision_id = d.id),
@@ -41,7 +39,7 @@ HOLD = "UPDATE decision SET reason = reason WHERE id IN :ids AND outcome IS NULL
 WAIT_ON = "UPDATE inbox SET received_at = :now WHERE source = 'early' AND decision_id IN :ids"
 
 
-class Known(NamedTuple):
+class KnownDecision(NamedTuple):
     """A decision that a reward is about."""
 
     id: str
@@ -53,69 +51,69 @@ class Known(NamedTuple):
     source: str | None
 
     def is_over(self, now: float) -> bool:
-        """Closed, about to be, or its window has ended. (The clock may have been set back since it was closed.)"""
+        """Closed, about to be closed, or past its window. (The clock may have been set back since.)"""
         ended = self.expires_at is not None and self.expires_at <= now
         return ended or self.outcome is not None or self.source in ("default", "collected")
 
 
-def take(session: Session, book: Book, tells: Mapping[int, Tell], now: float, *, shared: bool) -> dict[int, Done]:
-    """Record rewards; what became of each."""
-    taking = _Taking(session, book, [tell.decision_id for tell in tells.values()], now)
-    done: dict[int, Done] = {}
+def record_rewards(
+    session: Session, cache: SnapshotCache, tells: Mapping[int, Tell], now: float, *, shared: bool
+) -> dict[int, Result]:
+    """Record rewards; the result of each."""
+    batch = _RewardBatch(session, cache, [tell.decision_id for tell in tells.values()], now)
+    done: dict[int, Result] = {}
     for place, tell in tells.items():
         try:
-            status = taking.status(tell)
+            status = batch.status(tell)
             done[place] = messages.Receipt(decision_id=tell.decision_id, status=status)
         except Problem as problem:
             done[place] = problem
-    taking.write(shared=shared)
+    batch.write(shared=shared)
     return done
 
 
-class _Taking:
-    """Some rewards, in one transaction."""
+class _RewardBatch:
+    """The rewards of one transaction."""
 
-    def __init__(self, session: Session, book: Book, ids: list[str], now: float) -> None:
-        self._session, self._book, self._now = session, book, now
-        self._known = self._look(ids)
+    def __init__(self, session: Session, cache: SnapshotCache, ids: list[str], now: float) -> None:
+        self._session, self._cache, self._now = session, cache, now
+        self._known = self._find_decisions(ids)
         self._waiting = {row.id: row.waiting for row in self._known.values() if row.source}
-        collected = [one for one in ids if one not in self._known or self._collects(self._known[one])]
+        collected = [
+            one for one in ids if one not in self._known or self._rule(self._known[one]).aggregation != "first"
+        ]
         rows = session.rows(PARTS, ids=collected) if collected else []
         self._parts = {(decision, reward_id): value for decision, reward_id, value in rows}
-        self._is_full: bool | None = None  # whether no more can wait for their decision, once it is known
+        self._is_full: bool | None = None  # whether MOST_EARLY is reached; None: not counted yet
         self._counts = Counter(decision for decision, _ in self._parts)
         self._inbox: list[Row] = []
         self._new_parts: list[Row] = []
         self._refused: list[Row] = []
 
-    def _look(self, ids: list[str]) -> dict[str, Known]:
-        """The decisions that are there. What was told of them before they were comes first."""
-        known = {row[0]: Known(*row) for row in self._session.rows(KNOWN, ids=ids)}
+    def _find_decisions(self, ids: list[str]) -> dict[str, KnownDecision]:
+        """The decisions that are recorded. Their early rewards are joined first."""
+        known = {row[0]: KnownDecision(*row) for row in self._session.rows(KNOWN, ids=ids)}
         early = [one.id for one in known.values() if one.source == "early"]
         if not early:
             return known
-        adopt(self._session, self._book, early)
-        return known | {row[0]: Known(*row) for row in self._session.rows(KNOWN, ids=early)}
+        join_decisions(self._session, self._cache, early)
+        return known | {row[0]: KnownDecision(*row) for row in self._session.rows(KNOWN, ids=early)}
 
-    def _collects(self, known: Known) -> bool:
-        return self._config(known).reward.aggregation != "first"
-
-    def _config(self, known: Known) -> Config:
-        snapshot = self._book.of(known.experiment)
-        if snapshot is None:  # opened by another process a moment ago
-            raise Raced("the experiment is new here")
-        return snapshot.config
+    def _rule(self, known: KnownDecision) -> messages.RewardRule:
+        return self._cache.config(known.experiment).reward
 
     def status(self, tell: Tell) -> messages.Status:
-        """What becomes of it; what is to be written is remembered."""
+        """The reward's status; the rows to write are collected for `write`."""
         check_id(tell.decision_id)
         value, known = tell.reward.value, self._known.get(tell.decision_id)
-        check_finite(value)
+        if not is_finite(value):
+            raise Unprocessable(f"value is {value!r}; accepted are finite numbers", field="value")
         if known is None:
             self._check_room()
             return self._part(tell, None, "pending_decision")
-        rule = self._config(known).reward
-        check_reward(value, rule)
+        rule = self._rule(known)
+        if not fits(value, rule):
+            raise Unprocessable(f"value is {value!r}; accepted are {rule.min!r} to {rule.max!r}", field="value")
         if known.is_over(self._now):
             return self._after_all(tell, known, rule)
         if rule.aggregation != "first":
@@ -123,7 +121,7 @@ class _Taking:
         return self._first(tell, known.experiment)
 
     def _check_room(self) -> None:
-        """Anyone can make up ids: so many decisions are waited for, and no more."""
+        """Limit the early rewards: invented decision ids would fill the store."""
         if self._is_full is None:
             self._is_full = self._session.rows(EARLY, limit=MOST_EARLY)[0][0] >= MOST_EARLY
         if self._is_full:
@@ -134,17 +132,16 @@ class _Taking:
             )
 
     def _first(self, tell: Tell, experiment: int) -> messages.Status:
-        """The first counts, whatever its reward_id."""
+        """Aggregation `first`: the first counts, whatever its reward_id."""
         if tell.decision_id in self._waiting:
             return self._again(tell, experiment, self._waiting[tell.decision_id])
         self._waiting[tell.decision_id] = tell.reward.value
-        self._inbox.append(
-            (tell.decision_id, experiment, tell.reward.value, self._now, observed_at(tell.reward), "real")
-        )
+        row = (tell.decision_id, experiment, tell.reward.value, self._now, observed_at(tell.reward), "real")
+        self._inbox.append(row)
         return "accepted"
 
     def _part(self, tell: Tell, experiment: int | None, fresh: messages.Status) -> messages.Status:
-        """One of several, known by its reward_id."""
+        """Every other aggregation: one of several parts, identified by its reward_id."""
         name = tell.reward.reward_id or ""
         if (tell.decision_id, name) in self._parts:
             return self._again(tell, experiment, self._parts[tell.decision_id, name])
@@ -157,8 +154,8 @@ class _Taking:
         self._new_parts.append((tell.decision_id, name, tell.reward.value, self._now, observed_at(tell.reward)))
         return fresh
 
-    def _after_all(self, tell: Tell, known: Known, rule: messages.RewardRule) -> messages.Status:
-        """Too late, unless it says again what was said in time."""
+    def _after_all(self, tell: Tell, known: KnownDecision, rule: messages.RewardRule) -> messages.Status:
+        """Late, unless it repeats a reward that was in time."""
         if rule.aggregation != "first":
             name = tell.decision_id, tell.reward.reward_id or ""
             if name in self._parts:
@@ -178,7 +175,7 @@ class _Taking:
         return status
 
     def write(self, *, shared: bool) -> None:
-        """All that is new, in order, so that no two processes wait for each other."""
+        """Insert all new rows, sorted: a fixed lock order, so that no two processes deadlock."""
         if self._inbox:
             self._session.insert("inbox", INBOX, sorted(self._inbox))
         if self._new_parts:
@@ -190,37 +187,25 @@ class _Taking:
             self._session.insert("refused", REFUSED, self._refused)
 
     def _mark_early(self, ids: set[str]) -> None:
-        """Rewards that wait for their decision are found by a mark in the inbox, as old as the last of them."""
+        """Early rewards have one marker row per decision in the inbox, with the time of the last of them."""
         if not ids:
             return
         marks = [(one, None, None, self._now, None, "early") for one in sorted(ids)]
         new = {key[0] for key in self._session.insert_new("inbox", INBOX, marks, key=1)}
         marked = sorted(ids - new)
         if marked and self._session.run(WAIT_ON, now=self._now, ids=marked) != len(marked):
-            raise Raced("their decision has just come")
+            raise WriteConflict("their decision has just come")
 
     def _check_still_open(self) -> None:
-        """An applier may have closed a decision while we waited for its key; it does not close one that is held."""
+        """Another applier may have closed a decision meanwhile; the row lock of HOLD keeps the others open."""
         ids = [row[0] for row in self._inbox]
         if ids and self._session.rows(CLOSED, ids=ids):
-            raise Raced("its window has just ended")
+            raise WriteConflict("its window has just ended")
         held = sorted({row[0] for row in self._new_parts if row[0] in self._known})
         if held and self._session.run(HOLD, ids=held) != len(held):
-            raise Raced("its window has just ended")
-
-
-def check_finite(value: float) -> None:
-    """A reward is a finite number."""
-    if not is_finite(value):
-        raise Unprocessable(f"value is {value!r}; accepted are finite numbers", field="value")
-
-
-def check_reward(value: float, rule: messages.RewardRule) -> None:
-    """A reward is in its range."""
-    if not fits(value, rule):
-        raise Unprocessable(f"value is {value!r}; accepted are {rule.min!r} to {rule.max!r}", field="value")
+            raise WriteConflict("its window has just ended")
 
 
 def observed_at(reward: messages.Reward) -> float | None:
-    """When the caller says it happened."""
+    """The time of the event, as the caller reports it."""
     return None if reward.observed_at is None else as_seconds(reward.observed_at)

@@ -1,10 +1,10 @@
-"""An experiment as it was published last: what decisions are drawn from. Never changed, only replaced."""
+"""A snapshot: one published version of an experiment, from which decisions are drawn. Immutable, only replaced."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
@@ -15,9 +15,10 @@ from turncoat.service import messages
 from turncoat.service.clock import as_datetime
 from turncoat.service.errors import Conflicting, Unprocessable
 from turncoat.service.experiments.floors_caps import served
+from turncoat.service.store.interface import Row
 
-MOST_OFFERS = 256  # kept at a time, for callers that name their arms
-LEAST_SHARE = 1e-12  # below this a generator of 53 bits cannot keep its word, and 1 / share² is past all measure
+MOST_DISTRIBUTIONS = 256  # cached per snapshot, for callers that name their arms
+LEAST_SHARE = 1e-12  # smaller ones are not drawn: 53 random bits are too coarse for them, and 1 / share² too large
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -31,29 +32,29 @@ class Config(msgspec.Struct, frozen=True):
 
 
 class Learner(Protocol):
-    """All that the service knows of a learner."""
+    """The methods of a learner that the service uses."""
 
     def probabilities(self, *, allowed: Any = None) -> Any:
-        """Of every arm, by index."""
+        """The probability of every arm, by index."""
 
     def observe(self, index: int, loss: float, propensity: float, *, allowed: Any = None) -> None:
         """Learn from a round."""
 
     def add_arm(self, label: str) -> int:
-        """One more."""
+        """Add an arm; its index."""
 
     def retire_arm(self, arm: str) -> None:
-        """One less."""
+        """Retire an arm."""
 
     def explain(self) -> Any:
-        """What it thinks."""
+        """The learner's explanation of itself."""
 
     def state(self) -> dict[str, Any]:
-        """All of it."""
+        """The whole state, for `restore`."""
 
     @property
     def arms(self) -> Any:
-        """Their labels, by index."""
+        """The labels of the arms, by index."""
 
 
 class ArmRow(NamedTuple):
@@ -68,18 +69,18 @@ class ArmRow(NamedTuple):
     tried: bool = False  # whether a reward of it has been learned from
 
 
-class Offer(NamedTuple):
+class Distribution(NamedTuple):
     """A distribution to draw from."""
 
     probabilities: dict[str, float]
     arms: list[str]
-    heights: list[float]  # cumulative
+    cumulative: list[float]
     stored: str | None  # its JSON for the decision's row; None: that of the version
     allowed: str | None  # the JSON of the arms it is over; None: all the learner has
 
     def draw(self, u: float) -> str:
-        """An arm, for a number in [0, 1). One of probability 0 is never drawn, nor one of less than LEAST_SHARE."""
-        return self.arms[bisect_right(self.heights, u * self.heights[-1])]
+        """The arm for a uniform number in [0, 1), by inversion. An arm below LEAST_SHARE is never drawn."""
+        return self.arms[bisect_right(self.cumulative, u * self.cumulative[-1])]
 
 
 @dataclass(frozen=True)
@@ -99,31 +100,31 @@ class Snapshot:
     probabilities: dict[str, float]
     learner_version: int
     checksum: str  # of the learner's state
-    offers: dict[Any, Offer] = field(default_factory=dict, compare=False, repr=False)
+    distributions: dict[Any, Distribution] = field(default_factory=dict, compare=False, repr=False)
 
     def find(self, arm: str) -> ArmRow | None:
         """The arm of this name."""
         return next((row for row in self.arms if row.arm == arm), None)
 
     def active(self) -> list[ArmRow]:
-        """Those that may be served."""
+        """The arms that may be served."""
         return [row for row in self.arms if row.state == "active"]
 
     def learned(self) -> list[str]:
-        """Those the learner has and has not retired."""
+        """The arms that the learner has and has not retired."""
         return [row.arm for row in self.arms if row.state in ("active", "paused")]
 
-    def offer(self, stream: str, allowed: Iterable[str] | None, learner: Callable[[], Learner]) -> Offer:
-        """What to draw from in this stream, for a caller who can use only these arms."""
+    def distribution(self, stream: str, allowed: Iterable[str] | None, learner: Callable[[], Learner]) -> Distribution:
+        """The distribution to draw from in this stream, for a caller who can use only these arms."""
         named = None if allowed is None else frozenset(allowed)
-        found = self.offers.get((stream, named))
+        found = self.distributions.get((stream, named))
         if found is None:
-            if len(self.offers) >= MOST_OFFERS:
-                self.offers.clear()
-            found = self.offers[stream, named] = self._offer(stream, named, learner)
+            if len(self.distributions) >= MOST_DISTRIBUTIONS:
+                self.distributions.clear()
+            found = self.distributions[stream, named] = self._distribution(stream, named, learner)
         return found
 
-    def _offer(self, stream: str, named: frozenset[str] | None, learner: Callable[[], Learner]) -> Offer:
+    def _distribution(self, stream: str, named: frozenset[str] | None, learner: Callable[[], Learner]) -> Distribution:
         rows = self.active() if named is None else [row for row in self.active() if row.arm in named]
         if not rows:
             which = "no arm is active" if named is None else f"none of allowed_arms {sorted(named)} is active"
@@ -135,7 +136,7 @@ class Snapshot:
             everything = False
             shares = {row.arm: 1.0 / len(rows) for row in rows}
         drawn = [arm for arm, share in shares.items() if share >= LEAST_SHARE]
-        return Offer(
+        return Distribution(
             shares,
             drawn,
             list(accumulate(shares[arm] for arm in drawn)),
@@ -171,11 +172,7 @@ class Snapshot:
             revision=self.revision,
             version=self.version,
             arms=[self.to_arm(row) for row in self.arms],
-            reward=self.config.reward,
-            reward_window_s=self.config.reward_window_s,
-            default_reward=self.config.default_reward,
-            control=self.config.control,
-            holdout_share=self.config.holdout_share,
+            **msgspec.structs.asdict(self.config),
             seed=self.seed,
             learner="turncoat",
             created_at=as_datetime(self.created_at),
@@ -183,18 +180,18 @@ class Snapshot:
 
 
 def served_by(learner: Learner, rows: Iterable[ArmRow]) -> dict[str, float]:
-    """What is served of these arms: the learner's word on them, then floors and caps."""
+    """The probabilities served for these arms: the learner's, after floors and caps."""
     chosen = list(rows)
     if not chosen:
         return {}
     index_of = {label: index for index, label in enumerate(learner.arms)}
     weights = learner.probabilities(allowed=[row.arm for row in chosen])
     ours = [float(weights[index_of[row.arm]]) for row in chosen]
-    shares = served(ours, [row.floor for row in chosen], limits(chosen))
+    shares = served(ours, [row.floor for row in chosen], share_limits(chosen))
     return {row.arm: share for row, share in zip(chosen, shares, strict=True)}
 
 
-def limits(rows: list[ArmRow]) -> list[float]:
+def share_limits(rows: list[ArmRow]) -> list[float]:
     """The largest share that each may have now: its cap, and an even share while nothing is known about it.
 
     A learner tries what is new at once, and would go on until its first reward comes, which may take hours. Where the
@@ -213,6 +210,15 @@ def limits(rows: list[ArmRow]) -> list[float]:
 def to_json(thing: Any) -> str:
     """As text, floats exactly."""
     return msgspec.json.encode(thing).decode()
+
+
+def read_row(names: Sequence[str], row: Row, *, json: Sequence[str] = ()) -> dict[str, Any]:
+    """A row as the fields of a message: times as datetimes (`at`, `…_at`), the columns in `json` decoded."""
+    values = dict(zip(names, row, strict=True))
+    for name, value in values.items():
+        if value is not None and (name in json or name == "at" or name.endswith("_at")):
+            values[name] = msgspec.json.decode(value) if name in json else as_datetime(value)
+    return values
 
 
 def _some(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""The snapshots that decisions are drawn from, and the learners behind them, as far as this process knows them."""
+"""The snapshot cache: the snapshots that this process draws decisions from, and their learners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turncoat.errors import StateError
 from turncoat.optional_imports import require
 from turncoat.service.errors import NotFound
 from turncoat.service.experiments.snapshot import ArmRow, Config, Learner, Snapshot
-from turncoat.service.store.interface import Raced, Row, Session, Store, StoreError
+from turncoat.service.store.interface import Row, Session, Store, StoreError, WriteConflict
 
 NUMBERS = "SELECT id, version FROM experiment"
 HEADS = """
@@ -31,15 +31,15 @@ ARMS = """
 """
 
 
-class Book:
-    """Everything by key. What this process publishes is here at once; what others do, after `refresh`."""
+class SnapshotCache:
+    """Snapshots by key. This process's own changes are here at once; those of other processes after `refresh`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._by_key: dict[str, Snapshot] = {}
         self._by_id: dict[int, Snapshot] = {}
         self._learners: dict[int, tuple[int, Learner]] = {}
-        self.in_doubt = False  # whether a change may have been recorded that is not here
+        self.needs_refresh = False  # whether a change of unknown outcome may have been recorded
 
     def __iter__(self) -> Iterator[Snapshot]:
         """In the order in which they were opened."""
@@ -47,66 +47,71 @@ class Book:
 
     def get(self, key: str) -> Snapshot:
         """The snapshot of an experiment."""
-        try:
-            return self._by_key[key]
-        except KeyError:
-            raise NotFound(f"there is no experiment {key!r}", field="key") from None
+        if key not in self._by_key:
+            raise NotFound(f"there is no experiment {key!r}", field="key")
+        return self._by_key[key]
 
     def has(self, key: str) -> bool:
-        """Is there one of this name, as far as is known here?"""
+        """Whether an experiment of this key is cached."""
         return key in self._by_key
 
-    def of(self, experiment: int) -> Snapshot | None:
-        """The snapshot of the experiment of this number."""
+    def by_id(self, experiment: int) -> Snapshot | None:
+        """The snapshot of the experiment with this number."""
         return self._by_id.get(experiment)
+
+    def config(self, experiment: int) -> Config:
+        """The settings of the experiment of a recorded decision."""
+        snapshot = self._by_id.get(experiment)
+        if snapshot is None:  # opened by another process, not in this cache yet
+            raise WriteConflict("the experiment is new here")
+        return snapshot.config
 
     def refresh(self) -> None:
         """Read what has changed."""
         with self._store.reading() as session:
-            self.look(session)
+            self.refresh_from(session)
 
-    def look(self, session: Session) -> set[int]:
-        """Read what has changed by now, and say which experiments have."""
+    def refresh_from(self, session: Session) -> set[int]:
+        """Read the experiments whose version has changed; return their numbers."""
         known = {snapshot.id: snapshot.version for snapshot in self._by_id.values()}
         new = [number for number, version in session.rows(NUMBERS) if known.get(number) != version]
         for snapshot in read_snapshots(session, "WHERE e.id IN :ids", ids=new) if new else []:
             self.publish(snapshot)
-        self.in_doubt = False
+        self.needs_refresh = False
         return set(new)
 
     def publish(self, snapshot: Snapshot, learner: Learner | None = None) -> None:
-        """From now on decisions are drawn from this one."""
+        """Replace the experiment's snapshot, and its learner if given."""
         self._by_key[snapshot.key] = self._by_id[snapshot.id] = snapshot
         if learner is not None:
             self._learners[snapshot.id] = snapshot.learner_version, learner
 
-    def doubt(self, experiment: int) -> None:
-        """A change of it has failed, or its end is not known: read it again before it is next needed."""
+    def invalidate(self, experiment: int) -> None:
+        """Drop the learner after a failed change, or one of unknown outcome; it is read again when next needed."""
         self._learners.pop(experiment, None)
-        self.in_doubt = True
+        self.needs_refresh = True
 
     def learner(self, snapshot: Snapshot) -> Learner:
-        """The learner as it was at this snapshot. Raises Raced if other processes have gone on."""
+        """The learner as it was at this snapshot. Raises WriteConflict if the store is at a later version."""
         version, learner = self._learners.get(snapshot.id, (None, None))
         if learner is None or version != snapshot.learner_version:
             with self._store.reading() as session:
                 version, learner = read_learner(session, snapshot.id)
             if version != snapshot.learner_version:
-                raise Raced
+                raise WriteConflict
             self._learners[snapshot.id] = version, learner
         return learner
 
-    def learner_at(self, session: Session, snapshot: Snapshot) -> Learner:
-        """The learner exactly as it stands in this transaction, to be changed."""
-        version, learner = self._learners.get(snapshot.id, (None, None))
+    def take_learner(self, session: Session, snapshot: Snapshot) -> Learner:
+        """The learner as it stands in this transaction, removed from the cache: the caller changes and publishes it."""
+        version, learner = self._learners.pop(snapshot.id, (None, None))
         if learner is None or version != snapshot.learner_version:
             _, learner = read_learner(session, snapshot.id)
-        self._learners.pop(snapshot.id, None)  # until it is published, or read again
         return learner
 
 
 def read_snapshots(session: Session, which: str = "ORDER BY e.id", **values: Any) -> list[Snapshot]:
-    """Experiments as they stand in this transaction. Which, and in which order: the end of a query about `e`."""
+    """Experiments as they stand in this transaction. `which`: the end of the SQL query, on experiments `e`."""
     heads = session.send(f"{HEADS} {which}", **values)
     all_arms = f"{ARMS} (SELECT e.id FROM experiment e {which}) ORDER BY a.position"
     arms: dict[int, list[ArmRow]] = {}
@@ -117,25 +122,13 @@ def read_snapshots(session: Session, which: str = "ORDER BY e.id", **values: Any
 
 
 def _snapshot(head: Row, arms: tuple[ArmRow, ...]) -> Snapshot:
-    number, key, created_at, config, state, revision, version, seed, salt, served, learner_version, digest = head
-    return Snapshot(
-        id=number,
-        key=key,
-        created_at=created_at,
-        config=msgspec.json.decode(config, type=Config),
-        state=state,
-        revision=revision,
-        version=version,
-        seed=seed,
-        salt=salt,
-        arms=arms,
-        probabilities=msgspec.json.decode(served),
-        learner_version=learner_version,
-        checksum=digest,
-    )
+    number, key, created_at, config, state, revision, version, seed, salt, served, learned, digest = head
+    settings, shares = msgspec.json.decode(config, type=Config), msgspec.json.decode(served)
+    numbers = number, key, created_at, settings, state, revision, version, seed, salt
+    return Snapshot(*numbers, arms, shares, learned, digest)
 
 
-def read_present(session: Session, key: str) -> Snapshot:
+def read_snapshot(session: Session, key: str) -> Snapshot:
     """An experiment as it stands in this transaction."""
     found = read_snapshots(session, "WHERE e.key = :key", key=key)
     if not found:
@@ -144,45 +137,45 @@ def read_present(session: Session, key: str) -> Snapshot:
 
 
 def read_learner(session: Session, experiment: int) -> tuple[int, Learner]:
-    """Its learner, and of which version it is."""
+    """The version of an experiment's learner, and the learner."""
     version, state, digest = session.rows(STATE, id=experiment)[0]
     if checksum(bytes(state)) != digest:
         raise StoreError(f"the learner's state in experiment {experiment} is not as it was written; restore a backup")
     try:
-        return version, revived(state)
-    except StateError as problem:  # a newer version's, say
+        return version, load_learner(state)
+    except StateError as problem:  # written by a newer Turncoat, for example
         raise StoreError(f"the learner's state in experiment {experiment} cannot be read: {problem}") from problem
 
 
-# Learners bring numpy and the compiler with them: imports that a service which begins need not wait for.
+# Lazy imports: learners import numpy and numba, and a starting service should not wait for them.
 
 
-def newborn(arms: list[str], seed: int) -> Learner:
-    """A learner that knows nothing yet."""
+def new_learner(arms: list[str], seed: int) -> Learner:
+    """A new learner."""
     from turncoat.learners import Turncoat
 
     return Turncoat(arms, seed=seed)
 
 
-def revived(state: bytes) -> Learner:
-    """The learner that was written down."""
+def load_learner(state: bytes) -> Learner:
+    """The learner of a stored state."""
     from turncoat.learners import restore
 
     return cast(Learner, restore(msgspec.json.decode(bytes(state))))
 
 
-def written(learner: Learner) -> bytes:
-    """A learner's state as it is stored."""
+def dump_learner(learner: Learner) -> bytes:
+    """A learner's state, as bytes to store."""
     return msgspec.json.encode(learner.state())
 
 
 def checksum(state: bytes) -> str:
-    """By which two states are known to be the same."""
+    """SHA-256 of a state."""
     return hashlib.sha256(state).hexdigest()
 
 
 def machine() -> str:
-    """What numbers depend on in their last digits: processor, compiler and libraries."""
+    """All that floating-point results can depend on in their last digits: processor, compiler and libraries."""
     cpu = require("llvmlite.binding", "the service", "serve").get_host_cpu_name()
     numpy, numba = map(metadata.version, ("numpy", "numba"))
     return f"turncoat {__version__}, numpy {numpy}, numba {numba}, {platform.machine()} {cpu}"

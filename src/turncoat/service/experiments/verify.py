@@ -1,28 +1,29 @@
-"""Is what is stored what the log says? Every learner is rebuilt from the log alone, and compared.
+"""Verification: every learner is rebuilt from the log alone and compared with the stored state.
 
-The log holds all that was learned, with the version and the position it was learned at; versions hold when arms came
-and went. On the machine it was computed on, the rebuilt state must be the stored one, byte for byte; elsewhere (another
-processor, another version of numba) its numbers must be the same to 1e-9.
+The log holds every reward that was learned, with its version and position; versions hold the changes of arms. On the
+machine that computed it, the rebuilt state must be the stored one, byte for byte; elsewhere (another processor, another
+version of numba) its numbers must agree to 1e-9.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from turncoat.service.experiments import audit
-from turncoat.service.experiments.learn import allowed_indices, loss_of
-from turncoat.service.experiments.snapshot import Learner, Snapshot
-from turncoat.service.experiments.snapshot_cache import checksum, machine, read_present, revived, written
+from turncoat.service.experiments.learn import observe
+from turncoat.service.experiments.snapshot import Learner
+from turncoat.service.experiments.snapshot_cache import checksum, load_learner, machine, read_snapshot
 from turncoat.service.store.interface import Row, Session
 
 PAGE = 5000
 TOLERANCE = 1e-9
-CHECKPOINTS = 100  # versions whose checksums are compared on the way, so that a difference can be dated
+CHECKPOINTS = 100  # versions whose checksums are compared, so that a difference can be dated
+RELEASE = "turncoat"  # the field of a state that holds the version of Turncoat that wrote it
 
 VERSIONS = """
     SELECT version, kind, detail, checksum FROM version
@@ -46,9 +47,8 @@ STORED = """
 Progress = Callable[[int, int], None]  # versions done, versions in all
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """What came of it."""
+class Verified(NamedTuple):
+    """The result for one experiment."""
 
     key: str
     versions: int
@@ -56,7 +56,7 @@ class Replayed:
     identical: bool  # byte for byte
     close: bool  # to 1e-9
     same_machine: bool
-    first_difference: int | None  # the first version looked at on the way that differed
+    first_difference: int | None  # the first checkpoint that differs
 
     @property
     def good(self) -> bool:
@@ -64,34 +64,43 @@ class Replayed:
         return self.identical or (self.close and not self.same_machine)
 
 
-def replay(session: Session, key: str, progress: Progress = lambda done, of: None) -> Replayed:
+def verify(session: Session, key: str, progress: Progress = lambda done, of: None) -> Verified:
     """Rebuild the learner of an experiment, and compare."""
-    snapshot = read_present(session, key)
+    snapshot = read_snapshot(session, key)
     stored, first, made_on, n_versions = session.rows(STORED, id=snapshot.id)[0]
-    learner = revived(first)
+    releases = {msgspec.json.decode(bytes(state)).get(RELEASE) for state in (first, stored)}
+    learner = load_learner(first)
     states = dict.fromkeys(learner.arms, "active")
-    rewards = _Rewards(session, snapshot)
+    rewards = _pages(session, LEARNED, snapshot.id, version=0, position=-1)
+    row = next(rewards, None)
     every, learned, differed = max(n_versions // CHECKPOINTS, 1), 0, None
-    for version, kind, detail, expected in _versions(session, snapshot.id):
+    for version, kind, detail, expected in _pages(session, VERSIONS, snapshot.id, after=0):
         if kind in ("arm_added", "arm_changed"):
             _arm(learner, states, msgspec.json.decode(detail))
-        for row in rewards.of(version):
-            _observe(learner, row, snapshot)
-            learned += 1
+        index_of = {label: index for index, label in enumerate(learner.arms)}
+        while row is not None and row[0] == version:
+            observe(learner, snapshot.config.reward, index_of, row[2:])
+            learned, row = learned + 1, next(rewards, None)
         if version % every == 0:
             progress(version, n_versions)
-            if differed is None and checksum(written(learner)) != expected:
+            if differed is None and expected not in map(checksum, _dumps(learner, releases)):
                 differed = version
-    rebuilt = written(learner)
-    return Replayed(
+    rebuilt = _dumps(learner, releases)
+    return Verified(
         key=key,
         versions=n_versions,
         learned=learned,
-        identical=rebuilt == bytes(stored),
-        close=_close(rebuilt, bytes(stored)),
+        identical=bytes(stored) in rebuilt,
+        close=_close(rebuilt[0], bytes(stored)),
         same_machine=made_on == machine(),
         first_difference=differed,
     )
+
+
+def _dumps(learner: Learner, releases: set[str]) -> list[bytes]:
+    """The learner's state as each of these versions of Turncoat writes it: an upgrade changes that field alone."""
+    state = learner.state()
+    return [msgspec.json.encode(state | {RELEASE: release}) for release in releases]
 
 
 def broken_audit(session: Session) -> int | None:
@@ -99,51 +108,19 @@ def broken_audit(session: Session) -> int | None:
     rows = session.rows(f"SELECT {', '.join(audit.COLUMNS)} FROM audit ORDER BY seq")
     broken = audit.first_broken(rows)
     if broken is None and session.rows(UNWRITTEN):
-        return len(rows) + 1  # a chain that is cut off at its end is whole; but every revision has an entry
+        return len(rows) + 1  # truncation leaves a valid chain, but every revision must have an entry
     return broken
 
 
-def _versions(session: Session, experiment: int) -> Iterator[Row]:
-    after = 0
-    while rows := session.rows(VERSIONS, id=experiment, after=after, limit=PAGE):
+def _pages(session: Session, sql: str, experiment: int, **after: int) -> Iterator[Row]:
+    """Keyset pagination: all rows, a page at a time. `after`: the first columns of the row before a page."""
+    while rows := session.rows(sql, id=experiment, limit=PAGE, **after):
         yield from rows
-        after = rows[-1][0]
-
-
-class _Rewards:
-    """What was learned, in order, read a page at a time."""
-
-    def __init__(self, session: Session, snapshot: Snapshot) -> None:
-        self._session, self._id = session, snapshot.id
-        self._rows = self._all()
-        self._next = next(self._rows, None)
-
-    def _all(self) -> Iterator[Row]:
-        version, position = 0, -1
-        while rows := self._session.rows(LEARNED, id=self._id, version=version, position=position, limit=PAGE):
-            yield from rows
-            version, position = rows[-1][:2]
-
-    def of(self, version: int) -> Iterator[Row]:
-        """Those of one version."""
-        while self._next is not None and self._next[0] == version:
-            yield self._next
-            self._next = next(self._rows, None)
-
-
-def _observe(learner: Learner, row: Row, snapshot: Snapshot) -> None:
-    _, _, arm, propensity, allowed, reward = row
-    index_of = {label: index for index, label in enumerate(learner.arms)}
-    learner.observe(
-        index_of[arm],
-        loss_of(reward, snapshot.config.reward),
-        propensity,
-        allowed=allowed_indices(allowed, index_of),
-    )
+        after = dict(zip(after, rows[-1], strict=False))
 
 
 def _arm(learner: Learner, states: dict[str, str], change: dict[str, str]) -> None:
-    """What a change of an arm meant for the learner."""
+    """Repeat a change of an arm in the learner."""
     arm, before = change["arm"], states.get(change["arm"], "pending")
     after = change.get("state", before)
     if before == "pending" and after == "active":
@@ -157,6 +134,6 @@ def _close(rebuilt: bytes, stored: bytes) -> bool:
     """Are the numbers the same to 1e-9, and everything else exactly?"""
     ours, theirs = msgspec.json.decode(rebuilt), msgspec.json.decode(stored)
     mine, other = (np.frombuffer(base64.b64decode(state.pop("buffer"))) for state in (ours, theirs))
-    if ours != theirs or mine.shape != other.shape:
+    if ours | {RELEASE: None} != theirs | {RELEASE: None} or mine.shape != other.shape:
         return False
     return bool(np.allclose(mine, other, rtol=TOLERANCE, atol=TOLERANCE))

@@ -1,1 +1,1 @@
-"""The decision service over HTTP. `server` runs it, `app` puts it together, `table` lists what it answers."""
+"""The decision service over HTTP. `server` runs it, `app` puts it together, `routes` lists what it answers."""

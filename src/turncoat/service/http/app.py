@@ -1,53 +1,77 @@
-"""The application: the table's routes, in its order, under Starlette."""
+"""The ASGI application: the routes in their order under Starlette, and how a worker process builds it.
+
+`Endpoint` answers one route: authentication, body, handler, response, metrics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import Any
 
+import msgspec
+from prometheus_client import disable_created_metrics
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Match
+from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from turncoat.service.api_keys import LOCAL
+from turncoat.service.engine import Engine
 from turncoat.service.errors import NotAllowed, NotFound, Problem
-from turncoat.service.http import responses, table
-from turncoat.service.http.context import Office
-from turncoat.service.http.endpoint import Endpoint
+from turncoat.service.http import logs, responses
+from turncoat.service.http.context import AppContext
 from turncoat.service.http.openapi import describe
+from turncoat.service.http.page_process import exit_with_parent
+from turncoat.service.http.responses import Response, StreamingResponse
+from turncoat.service.http.route import Call, ClientDisconnected, Route, check_media, decoder, read_body
+from turncoat.service.http.routes import HEALTH, HOT, ROUTES
+from turncoat.service.http.server import ENVIRONMENT, Settings, check_bind
+from turncoat.service.precompile import load_kernels
+from turncoat.service.store import open_store
+
+SWITCH_SECONDS = 0.001  # the interpreter's switch interval: the engine thread waits no longer for the event loop
+
+log = logging.getLogger("turncoat.http")
+access = logging.getLogger("turncoat.access")
 
 
-def make_app(office: Office, pages: Sequence[BaseRoute] = ()) -> ASGIApp:
-    """What a server serves. `pages` are the dashboard's routes, which look after themselves."""
-    rows = table.HEALTH if office.settings.role == "applier" else table.TABLE
-    office.description = responses.encode(describe(rows))
-    routes: list[BaseRoute] = [
-        Route(path, _ByMethod({row.method: Endpoint(row, office) for row in rows if row.path == path}))
-        for path in dict.fromkeys(row.path for row in rows)
-    ]
+def make_app(context: AppContext, pages: Sequence[StarletteRoute] = ()) -> ASGIApp:
+    """The ASGI application. `pages` are the dashboard's routes, which authenticate themselves."""
+    served = HEALTH if context.settings.role == "applier" else ROUTES
+    context.description = responses.encode(describe(served))
+    routes = [*(StarletteRoute(one.path, Endpoint(one, context), methods=[one.method]) for one in served), *pages]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await office.open()
+        await context.open()
         try:
             yield
         finally:
-            await office.close()
+            await context.close()
 
-    unmatched = _unmatched(office)
-    handlers = {404: unmatched, 405: unmatched, Exception: _mistaken}
-    app = Starlette(routes=[*routes, *pages], lifespan=lifespan, exception_handlers=handlers)
+    async def failed(request: Request, error: Exception) -> Response:
+        return responses.INTERNAL_ERROR
+
+    unmatched = _unmatched(context, routes)
+    handlers: Any = {404: unmatched, 405: unmatched, Exception: failed}
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False
-    return app if office.settings.role == "applier" else _Front(office, app)
+    return app if context.settings.role == "applier" else _Front(context, app)
 
 
 class _Front:
-    """Finds the two addresses that nearly everyone asks for; a quarter of their time would go into looking for them."""
+    """Fast path for the two hot routes: Starlette's routing would take a quarter of their time."""
 
-    def __init__(self, office: Office, app: ASGIApp) -> None:
-        self._decide, self._reward = (Endpoint(row, office) for row in table.HOT)
+    def __init__(self, context: AppContext, app: ASGIApp) -> None:
+        self._decide, self._reward = (Endpoint(one, context) for one in HOT)
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,54 +87,99 @@ class _Front:
         return None
 
 
-class _ByMethod:
-    """All that can be done at one address."""
-
-    def __init__(self, endpoints: dict[str, Endpoint]) -> None:
-        self._endpoints = endpoints
-        if "GET" in endpoints:
-            endpoints["HEAD"] = endpoints["GET"]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._endpoints.get(scope["method"])
-        if endpoint is None:
-            raise HTTPException(405, headers={"Allow": ", ".join(sorted(self._endpoints))})
-        await endpoint(scope, receive, send)
-
-
-def _unmatched(office: Office):  # type: ignore[no-untyped-def]
-    meter = office.metrics.route("unmatched")
+def _unmatched(
+    context: AppContext, routes: Sequence[StarletteRoute]
+) -> Callable[[Request, HTTPException], Awaitable[Response]]:
+    meter = context.metrics.route("unmatched")
 
     async def handler(request: Request, wrong: HTTPException) -> Response:
-        """No such address, or not this way: said only to those who may ask at all."""
-        headers = dict(request.scope["headers"])
-        problem: Problem
+        """404 and 405, after authentication: other callers learn nothing about paths."""
         try:
-            if office.ring.is_needed:
-                office.guard.shown(headers.get(b"authorization"))
-            else:
-                office.guard.local(headers, changes=False)
-        except Problem as refused:
-            problem = refused
-        else:
-            problem = _wrong(request, wrong)
-        meter.count(problem.status, 0.0)
-        return _response(responses.refusal(problem))
+            context.auth.authorize(dict(request.scope["headers"]), None, changes=False)
+            if wrong.status_code == 404:
+                raise NotFound(f"there is nothing at {request.url.path!r}; /openapi.json lists what there is")
+            here = [one.methods or () for one in routes if one.matches(request.scope)[0] is not Match.NONE]
+            allowed = ", ".join(sorted(set().union(*here)))
+            raise NotAllowed(f"{request.method} cannot be done here; accepted: {allowed}", accepted=allowed)
+        except Problem as problem:
+            meter.count(problem.status, 0.0)
+            return responses.problem_response(problem)
 
     return handler
 
 
-def _wrong(request: Request, wrong: HTTPException) -> Problem:
-    if wrong.status_code == 405:
-        allowed = (wrong.headers or {}).get("Allow", "")
-        return NotAllowed(f"{request.method} cannot be done here; accepted: {allowed}", accepted=allowed)
-    return NotFound(f"there is nothing at {request.url.path!r}; /openapi.json lists what there is")
+class Endpoint:
+    """The endpoint of one route."""
+
+    def __init__(self, route: Route, context: AppContext) -> None:
+        self.route = route
+        self._context = context
+        self._decode: Callable[[bytes], Any] = bytes if route.takes in (None, bytes) else decoder(route.takes)
+        self._meter = context.metrics.route(route.name, timed=route.group == "decisions")
+        self._media = route.media
+        self._changes = route.method != "GET"
+        self._takes_no_query = not self._changes and not route.query and route.group != "service"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        began = perf_counter()
+        try:
+            response = await self._answer(scope, receive)
+        except Problem as problem:
+            response = self.route.refuses(problem, scope["path_params"])
+        except ClientDisconnected:
+            return
+        except Exception:
+            log.exception("a mistake while answering %s %s", self.route.method, self.route.path)
+            response = responses.INTERNAL_ERROR
+        self._meter.count(response.status, perf_counter() - began)
+        await response(scope, receive, send)
+        if self._context.settings.access_log:
+            seconds = perf_counter() - began
+            access.info("", extra={"route": self.route.name, "status": response.status, "ms": round(seconds * 1e3, 3)})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response | StreamingResponse:
+        route, context = self.route, self._context
+        headers = dict(scope["headers"])
+        holder = LOCAL
+        if route.scope is not None:
+            holder = context.auth.authorize(headers, route.scope, changes=self._changes)
+        body: Any = None
+        if route.takes is not None:
+            check_media(headers, self._media)
+            body = self._decode(await read_body(receive, headers, route.limit))
+        call = Call(body, scope["path_params"], headers, scope["query_string"], holder)
+        if self._takes_no_query and call.query:
+            call.numbers()
+        content = await route.handler(context, call)
+        if isinstance(content, Response | StreamingResponse):
+            return content
+        return Response(route.status, responses.encode(content))
 
 
-async def _mistaken(request: Request, mistake: Exception) -> Response:
-    return _response(responses.mistake())
+# --- a worker process ---
 
 
-def _response(said: responses.Reply) -> Response:
-    headers = {name.decode(): value.decode() for name, value in (responses.NOSNIFF, responses.NO_STORE, *said.headers)}
-    return Response(said.body, said.status, headers=headers, media_type=said.media.decode())
+def open_app(settings: Settings) -> ASGIApp:
+    """The application with its store opened. Kernels are compiled by then, and load in the background."""
+    logs.configure(settings.log_level)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
+    store = open_store(settings.database)
+    try:
+        check_bind(settings, store)
+        context = AppContext(Engine(store), store, settings, is_loaded=load_kernels().is_set)
+        if settings.role == "applier":
+            return make_app(context)
+        from turncoat.service.http.login import dashboard_routes
+
+        return make_app(context, dashboard_routes(context, context.pages.render))
+    except BaseException:
+        store.close()
+        raise
+
+
+def worker() -> ASGIApp:
+    """The application of one worker of several, with the settings from the environment."""
+    exit_with_parent(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    return open_app(msgspec.json.decode(os.environ[ENVIRONMENT], type=Settings))

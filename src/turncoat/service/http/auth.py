@@ -1,8 +1,8 @@
-"""Who comes in. With a key in the store everyone needs one; without any, callers on this machine need none.
+"""Authentication: once a key exists, every request needs one; before, callers on this machine need none.
 
-A web page that somebody visits can send requests to this machine too. So while no key is needed, the Host header must
-name this machine (a foreign name that points here does not), and what a page sends to change something must come from
-one of our own pages. What a proxy on this machine passes on comes from elsewhere, and needs a key.
+Without keys, web pages open in a browser on this machine are the danger. DNS rebinding check: the Host header must name
+this machine. CSRF check: a request that changes something must come from the service's own origin or from no page.
+A request with proxy headers may come from elsewhere, and needs a key.
 """
 
 from __future__ import annotations
@@ -13,69 +13,59 @@ from ipaddress import ip_address
 from turncoat.service.api_keys import LOCAL, Holder, KeyRing
 from turncoat.service.errors import Forbidden, Unauthorised
 
-HERE = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
-PASSED_ON = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
+LOOPBACK_HOSTS = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
+PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 NEEDED = "this needs a key; accepted is the header Authorization: Bearer tk_<id>_<secret>"
 
 Headers = Mapping[bytes, bytes]
 
 
-class Guard:
-    """Knows who may do what."""
+class Authenticator:
+    """Authenticates and authorises requests."""
 
     def __init__(self, ring: KeyRing, *, loopback: bool) -> None:
         self._ring = ring
         self._loopback = loopback
 
-    def admit(self, headers: Headers, scope: str, *, changes: bool) -> Holder:
-        """Whoever asks, if they may. `changes`: whether it does more than look."""
+    def authorize(self, headers: Headers, scope: str | None, *, changes: bool) -> Holder:
+        """The caller, if allowed. `scope` None: any key will do. `changes`: the request does more than read."""
         if not self._ring.is_needed:
-            return self.local(headers, changes=changes)
-        return may(self.shown(headers.get(b"authorization")), scope)
-
-    def shown(self, authorization: bytes | None) -> Holder:
-        """Whose key this header shows."""
-        if authorization is None:
-            raise Unauthorised(NEEDED, field="Authorization")
-        kind, _, key = authorization.partition(b" ")
+            return self.loopback_caller(headers, changes=changes)
+        kind, _, key = headers.get(b"authorization", b"").partition(b" ")
         if kind.lower() != b"bearer":
             raise Unauthorised(NEEDED, field="Authorization")
-        return self._ring.holder(key.strip())
+        holder = self._ring.holder(key.strip())
+        return holder if scope is None else require_scope(holder, scope)
 
-    def local(self, headers: Headers, *, changes: bool) -> Holder:
-        """Somebody on this machine, while no key is needed."""
+    def loopback_caller(self, headers: Headers, *, changes: bool) -> Holder:
+        """A caller on this machine, while no key exists."""
         if not self._loopback:
             raise Unauthorised(NEEDED, field="Authorization")
         host = headers.get(b"host", b"")
-        if _name(host) not in HERE:
+        if _name(host) not in LOOPBACK_HOSTS:
             said, accepted = host.decode("latin-1"), "localhost, 127.0.0.1, [::1]"
             raise Forbidden(f"Host is {said!r}; while there is no key accepted are {accepted}", field="Host")
-        if not PASSED_ON.isdisjoint(headers):
+        if not PROXY_HEADERS.isdisjoint(headers):
             raise Unauthorised(f"a proxy passed this on, so it may come from anywhere: {NEEDED}", field="Authorization")
-        if changes and not is_own_page(headers):
+        if changes and not is_same_origin(headers):
             raise Forbidden("a page of another origin sent this; without keys only our own pages may", field="Origin")
         return LOCAL
 
-    @property
-    def is_open(self) -> bool:
-        """Whether callers on this machine need no key."""
-        return not self._ring.is_needed
-
     def holder_of(self, key: str) -> Holder:
-        """Whose key this is, wherever it was shown."""
+        """The holder of a key from a form or a cookie."""
         return self._ring.holder(key.encode("utf-8", "replace"))
 
 
-def may(holder: Holder, scope: str) -> Holder:
-    """The same, if the key is for that."""
+def require_scope(holder: Holder, scope: str) -> Holder:
+    """The holder, if the key has the scope."""
     if scope not in holder.scopes:
         has = ", ".join(sorted(holder.scopes))
         raise Forbidden(f"this needs a key with the scope {scope!r}; this one has {has}", field="Authorization")
     return holder
 
 
-def is_own_page(headers: Headers) -> bool:
-    """Whether a request was sent by one of our own pages, or by no page at all."""
+def is_same_origin(headers: Headers) -> bool:
+    """CSRF check: whether a request was sent by the service's own origin, or by no page at all."""
     if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
         return False
     origin = headers.get(b"origin")
@@ -83,7 +73,7 @@ def is_own_page(headers: Headers) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect to that address."""
+    """Whether an address is a loopback address."""
     if host.lower() == "localhost":
         return True
     try:
@@ -93,5 +83,5 @@ def is_loopback(host: str) -> bool:
 
 
 def _name(host: bytes) -> bytes:
-    """The name in a Host header, without its port."""
+    """The host name of a Host header, without its port."""
     return (host if host.endswith(b"]") else host.rpartition(b":")[0] or host).lower()

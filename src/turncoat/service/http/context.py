@@ -1,4 +1,4 @@
-"""Everything that the routes need, in one place: the engine's desk, the guard, the metrics, threads that look."""
+"""The application context: all that routes share: engine thread, authentication, metrics, reader threads."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from turncoat.service.engine import Engine
 from turncoat.service.errors import Unavailable
 from turncoat.service.experiments.snapshot_cache import read_snapshots
 from turncoat.service.http import limits
-from turncoat.service.http.auth import Guard, is_loopback
-from turncoat.service.http.engine_thread import Desk
+from turncoat.service.http.auth import Authenticator, is_loopback
+from turncoat.service.http.engine_thread import EngineThread
 from turncoat.service.http.metrics import Metrics
-from turncoat.service.http.page_process import Aside
-from turncoat.service.http.responses import Reply, answer_list
-from turncoat.service.http.settings import Settings
+from turncoat.service.http.page_process import PageProcess
+from turncoat.service.http.responses import Response, json_list
+from turncoat.service.http.server import Settings
 from turncoat.service.store import Store, StoreError
 
 T = TypeVar("T")
 
-LOOKERS = 4  # threads
+READERS = 4  # threads
 WATCH_EVERY = 0.4  # seconds
-LOADING = 0.02  # seconds between looks whether learners have been loaded
+LOADING = 0.02  # seconds between polls whether learners are loaded
 
 log = logging.getLogger("turncoat.http")
 
 
-class Office:
-    """Opened when the server starts, closed when it ends."""
+class AppContext:
+    """Shared by all requests of one worker; opened when the server starts, closed when it ends."""
 
     def __init__(
         self,
@@ -42,80 +42,79 @@ class Office:
         store: Store,
         settings: Settings,
         clock: Clock | None = None,
-        is_warm: Callable[[], bool] = lambda: True,
+        is_loaded: Callable[[], bool] = lambda: True,
     ) -> None:
         self.engine = engine
         self.store = store
         self.settings = settings
         self.clock = clock or SystemClock()
-        self._is_warm = is_warm
+        self._is_loaded = is_loaded
         self.ring = KeyRing(store, self.clock)
-        self.guard = Guard(self.ring, loopback=is_loopback(settings.host))
+        self.auth = Authenticator(self.ring, loopback=is_loopback(settings.host))
         self.metrics = Metrics(store, self.clock)
-        self.desk = Desk(
+        self.engine_thread = EngineThread(
             engine,
-            watch=self.metrics,
+            observer=self.metrics,
             applies=settings.role != "front",
-            is_warm=is_warm,
+            is_loaded=is_loaded,
             when_down=engine.stale if settings.on_store_down == "stale" else None,
         )
         self.description = b"{}"  # for /openapi.json
-        self.pages = Aside(settings.database)
+        self.pages = PageProcess(settings.database)
         self.exports = asyncio.Semaphore(limits.EXPORTS)
-        self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="turncoat-look")
-        self._watchers = ThreadPoolExecutor(2, thread_name_prefix="turncoat-watch")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="turncoat-reader")
+        self._urgent_readers = ThreadPoolExecutor(2, thread_name_prefix="turncoat-urgent-reader")
 
     async def open(self) -> None:
         """Read the keys, and start the engine's thread."""
         self.ring.refresh()
-        self.desk.open()
+        self.engine_thread.open()
         self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
-        """Finish what waits, apply what can be applied, let go of the store."""
+        """Drain the queue, apply the inbox, close the store."""
         self._watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._watching
-        await self.desk.close()
+        await self.engine_thread.close()
         self.metrics.hand_over()
         self.pages.close()
-        self._lookers.shutdown()
-        self._watchers.shutdown()
+        self._readers.shutdown()
+        self._urgent_readers.shutdown()
         self.store.close()
 
     async def learners_loaded(self) -> None:
-        """Wait until learners are loaded: for whoever needs more of one than it has published. Holds up nobody else."""
-        while not self._is_warm():
+        """Wait until learners are loaded, for requests that need more than the published snapshot. Others go on."""
+        while not self._is_loaded():
             await asyncio.sleep(LOADING)
 
-    async def look(self, what: Callable[[], T], *, at_once: bool = False) -> T:
-        """Look something up, in a thread that the engine does not wait for; `at_once`: nor any other look."""
-        threads = self._watchers if at_once else self._lookers
+    async def query(self, what: Callable[[], T], *, urgent: bool = False) -> T:
+        """Run a query on a reader thread; `urgent`: on the threads reserved for health checks and keys."""
+        threads = self._urgent_readers if urgent else self._readers
         try:
             return await asyncio.get_running_loop().run_in_executor(threads, what)
         except StoreError as problem:  # down, or damaged
             raise Unavailable(str(problem)) from problem
 
-    async def look_through(self, what: Callable[[], Iterable[Any]]) -> Reply:
-        """Look up a list, and write it as JSON, both in such a thread."""
-        return await self.look(lambda: answer_list(what()))
+    async def query_list(self, what: Callable[[], Iterable[Any]]) -> Response:
+        """Run a query for a list and encode it as JSON, both on a reader thread."""
+        return await self.query(lambda: json_list(what()))
 
     def experiments(self) -> list[messages.Experiment]:
-        """All experiments as they are stored: the engine's own book belongs to its thread."""
-        with self.store.reading() as session:
-            return [snapshot.to_experiment() for snapshot in read_snapshots(session)]
+        """All experiments as they are stored: the engine's snapshot cache belongs to the engine thread."""
+        return [snapshot.to_experiment() for snapshot in self.engine.read(read_snapshots)]
 
     async def _watch(self) -> None:
-        """A key that is revoked anywhere is good for nothing here a moment later; and all workers count together."""
+        """Poll: read the keys again, so that a revocation takes effect here too, and flush the metrics."""
         lost = False
         while True:
             await asyncio.sleep(WATCH_EVERY)
             try:
                 self.metrics.hand_over()
-                await self.look(self.ring.refresh, at_once=True)
+                await self.query(self.ring.refresh, urgent=True)
                 lost = False
-            except Unavailable as problem:  # nobody can revoke a key there now; those known stay as they are
-                if not lost:  # said once, not twice a second for as long as it takes
+            except Unavailable as problem:  # no key can be revoked while the store is down; the known ones stay valid
+                if not lost:  # logged once, not at every poll
                     log.warning("keys could not be read again: %s", problem)
                 lost = True
             except Exception:

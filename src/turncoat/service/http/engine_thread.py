@@ -1,8 +1,8 @@
-"""The engine's desk: one thread owns the engine, and everybody else leaves their errands here.
+"""The engine thread, with group commit: one thread owns the engine, and the event loop submits commands to its queue.
 
-While the thread is at work, errands gather; it then takes all that wait as one batch, so that one commit to the disk
-serves many callers and nobody waits longer for company than the commit before took. Between batches it applies rewards,
-but only once learners are loaded (`is_warm`): until then it decides from what is stored.
+Group commit: commands that arrive during a transaction wait for its end and form the next batch, so that one commit
+serves many callers, and none waits longer than one commit for its batch. Between batches the thread applies rewards,
+but only once learners are loaded (`is_loaded`): until then it decides from the stored snapshots.
 """
 
 from __future__ import annotations
@@ -13,97 +13,93 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from turncoat.service.errands import Decide, Done, Errand
 from turncoat.service.errors import Problem, Unavailable
+from turncoat.service.messages import Command, Decide, Result
 from turncoat.service.store import StoreDown
 
 T = TypeVar("T")
 
-BATCH = 512  # errands in one transaction
-SOON, LATER, TROUBLE = 0.05, 0.1, 0.5  # seconds to the next look at rewards: some wait; none may; store down
+BATCH = 512  # commands in one transaction
+SOON, IDLE, STORE_DOWN = (
+    0.05,
+    0.1,
+    0.5,
+)  # seconds to the applier's next pass: rewards wait; none known; the store is down
 
-log = logging.getLogger("turncoat.desk")
+log = logging.getLogger("turncoat.engine_thread")
 
 
-class Worker(Protocol):
-    """What the desk needs of an engine."""
+class BatchEngine(Protocol):
+    """What the thread needs of an engine."""
 
-    def serve(self, errands: Sequence[Errand]) -> Sequence[Done]:
+    def serve(self, commands: Sequence[Command]) -> Sequence[Result]:
         """A batch, in one transaction."""
 
     def work(self) -> bool:
-        """Apply what has come in; True if there may be more at once."""
+        """One pass of the applier; True if there may be more."""
 
     def refresh(self) -> None:
-        """See what other workers changed."""
+        """Read what other workers have changed."""
 
 
-class Watch(Protocol):
-    """Who is told what the desk has done, for the metrics. Called from the desk's thread."""
+class BatchObserver(Protocol):
+    """Told of every batch, for the metrics. Called on the engine thread."""
 
-    def served(self, answers: Sequence[Done | Exception]) -> None:
+    def served(self, answers: Sequence[Result | Exception]) -> None:
         """A batch has been answered."""
 
 
-class _Deed(NamedTuple):
-    do: Callable[[], Any]
-    future: asyncio.Future[Any]
-
-
-class Desk:
-    """A queue and the thread that empties it. All but the thread itself belongs to one event loop."""
+class EngineThread:
+    """A queue and the thread that empties it. All methods but the thread's own run on one event loop."""
 
     def __init__(
         self,
-        engine: Worker,
+        engine: BatchEngine,
         *,
-        watch: Watch | None = None,
+        observer: BatchObserver | None = None,
         applies: bool = True,
-        is_warm: Callable[[], bool] = lambda: True,
-        when_down: Callable[[Decide], Done] | None = None,
+        is_loaded: Callable[[], bool] = lambda: True,
+        when_down: Callable[[Decide], Result] | None = None,
     ) -> None:
         self._engine = engine
-        self._watch = watch
+        self._observer = observer
         self._applies = applies
-        self._is_warm = is_warm
+        self._is_loaded = is_loaded
         self._when_down = when_down
-        self._queue: SimpleQueue[tuple[Errand, asyncio.Future[Any]] | _Deed | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._live, name="turncoat-engine", daemon=True)
+        self._queue: SimpleQueue[tuple[Command | Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run_thread, name="turncoat-engine", daemon=True)
         self._closing = False
         self._due = 0.0
         self.trouble: str | None = None
 
     def open(self) -> None:
-        """Start the thread; results go to the event loop that runs now."""
+        """Start the thread; results are posted to the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._due = time.monotonic() + LATER  # there may be much to apply: whoever is here already goes first
+        self._due = time.monotonic() + IDLE  # there may be much to apply: waiting requests go first
         self._thread.start()
 
     @property
     def alive(self) -> bool:
-        """Whether the thread lives and takes errands."""
+        """Whether the thread lives and takes commands."""
         return self._thread.is_alive() and not self._closing
 
-    def leave(self, errand: Errand) -> asyncio.Future[Any]:
-        """Leave an errand; the future has its answer, an exception among them, as its result."""
+    def submit(self, work: Command | Callable[[], Any]) -> asyncio.Future[Any]:
+        """Queue a command, or a function for `run`. A command that failed has its exception as the result."""
         if self._closing:
             raise Unavailable("the service is shutting down; try again in a moment")
         future = self._loop.create_future()
-        self._queue.put((errand, future))
+        self._queue.put((work, future))
         return future
 
     async def run(self, do: Callable[[], T]) -> T:
-        """Have the thread do something else with its engine, alone."""
-        if self._closing:
-            raise Unavailable("the service is shutting down; try again in a moment")
-        future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(_Deed(do, future))
-        return await future
+        """Run a function on the thread, between batches."""
+        result: T = await self.submit(do)
+        return result
 
     async def close(self) -> None:
-        """Finish what waits, apply what can be applied, and end the thread."""
+        """Drain the queue, apply the inbox, and end the thread."""
         self._closing = True
         if self._thread.is_alive():
             self._queue.put(None)
@@ -111,116 +107,111 @@ class Desk:
 
     # --- the thread ---
 
-    def _live(self) -> None:
-        going = True
-        while going:
-            going = self._turn()
-        if self._learns():
-            for _ in range(100):  # what callers were told is accepted; the rest is applied when it starts again
+    def _run_thread(self) -> None:
+        while self._cycle():
+            pass
+        if self._may_learn():
+            for _ in range(100):  # bounded: accepted rewards are on the disk, and the next start applies the rest
                 if not self._attempt(self._engine.work):
                     break
 
-    def _learns(self) -> bool:
-        return self._applies and self._is_warm()
+    def _may_learn(self) -> bool:
+        return self._applies and self._is_loaded()
 
-    def _turn(self) -> bool:
-        """Serve what waits, or wait for something; then apply rewards if it is time. False: the end."""
+    def _cycle(self) -> bool:
+        """Take a batch from the queue, or wait for one; then apply rewards if they are due. False: close was called."""
+        batch: list[tuple[Command, asyncio.Future[Any]]] = []
+        task: tuple[Callable[[], Any], asyncio.Future[Any]] | None = None
         going = True
-        batch: list[tuple[Errand, asyncio.Future[Any]]] = []
-        deed: _Deed | None = None
+        wait = max(0.0, self._due - time.monotonic())
         try:
-            item = self._queue.get(timeout=max(0.0, self._due - time.monotonic()))
-            while True:
+            while task is None and len(batch) < BATCH:
+                item = self._queue.get(not batch, wait)  # waits for the first one only
                 if item is None:
                     going = False
                     break
-                if isinstance(item, _Deed):
-                    deed = item
-                    break
-                batch.append(item)
-                if len(batch) == BATCH:
-                    break
-                item = self._queue.get_nowait()
+                work, future = item
+                if callable(work):
+                    task = work, future
+                else:
+                    batch.append((work, future))
         except Empty:
             pass
         if batch:
             self._serve(batch)
-        if deed:
-            self._do(deed)
+        if task:
+            self._do(*task)
         if going and time.monotonic() >= self._due:
-            self._look_after()
+            self._maintain()
         return going
 
-    def _serve(self, batch: list[tuple[Errand, asyncio.Future[Any]]]) -> None:
-        errands = [errand for errand, _ in batch]
-        answers: Sequence[Done | Exception]
+    def _serve(self, batch: list[tuple[Command, asyncio.Future[Any]]]) -> None:
+        commands = [command for command, _ in batch]
+        answers: Sequence[Result | Exception]
         try:
-            answers = self._engine.serve(errands)
+            answers = self._engine.serve(commands)
             self.trouble = None
         except (Unavailable, StoreDown) as problem:
             self.trouble = str(problem)
-            answers = [self._without_store(errand, problem) for errand in errands]
+            answers = [self._answer_without_store(command, problem) for command in commands]
         except Exception as mistake:
             log.exception("a batch of %d failed", len(batch))
             answers = [mistake] * len(batch)
-        if self._watch:
-            self._watch.served(answers)
+        if self._observer:
+            self._observer.served(answers)
         self._due = min(self._due, time.monotonic() + SOON)
-        self._say(_settle, [future for _, future in batch], answers)
+        self._post(_settle, [future for _, future in batch], answers)
 
-    def _without_store(self, errand: Errand, problem: Exception) -> Done:
-        if self._when_down is not None and isinstance(errand, Decide):
+    def _answer_without_store(self, command: Command, problem: Exception) -> Result:
+        if self._when_down is not None and isinstance(command, Decide):
             try:
-                return self._when_down(errand)
+                return self._when_down(command)
             except Problem as other:
                 return other
         return problem if isinstance(problem, Problem) else Unavailable(str(problem))
 
-    def _do(self, deed: _Deed) -> None:
+    def _do(self, do: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+        result: Any
+        raised = True
         try:
-            result = deed.do()
+            result = do()
+            raised = False
         except StoreDown as problem:
-            self._say(_settle, [deed.future], [Unavailable(str(problem))], True)
+            result = Unavailable(str(problem))
         except Exception as problem:
-            self._say(_settle, [deed.future], [problem], True)
-        else:
-            self._say(_settle, [deed.future], [result])
+            result = problem
+        self._post(_settle, [future], [result], raised)
 
-    def _look_after(self) -> None:
-        """See what others changed, apply what has come in, and say when to do so again."""
-        more = self._attempt(self._engine.work if self._learns() else self._engine.refresh)
-        wait = TROUBLE if self.trouble else 0.0 if more else LATER
+    def _maintain(self) -> None:
+        """Run a pass of the applier, or only refresh; schedule the next."""
+        more = self._attempt(self._engine.work if self._may_learn() else self._engine.refresh)
+        wait = STORE_DOWN if self.trouble else 0.0 if more else IDLE
         self._due = time.monotonic() + wait
 
     def _attempt(self, work: Callable[[], Any]) -> bool:
         try:
             more = bool(work())
             self.trouble = None
+            return more
         except (Unavailable, StoreDown) as problem:
             if self.trouble is None:
                 log.warning("the store cannot be used: %s", problem)
             self.trouble = str(problem)
-            return False
         except Exception:
             if self.trouble is None:
                 log.exception("applying failed")
             self.trouble = "applying failed; see the log"
-            return False
-        return more
+        return False
 
-    def _say(self, *call: Any) -> None:
+    def _post(self, *call: Any) -> None:
         try:
             self._loop.call_soon_threadsafe(*call)
-        except RuntimeError:  # the loop has gone: nobody waits any more
+        except RuntimeError:  # the event loop is closed: no caller waits any more
             log.warning("an answer came after the end")
 
 
 def _settle(futures: Sequence[asyncio.Future[Any]], answers: Sequence[Any], raised: bool = False) -> None:
-    """On the event loop: give everyone their answer."""
+    """On the event loop: resolve the futures."""
     for future, answer in zip(futures, answers, strict=True):
-        if future.done():  # cancelled: the caller has gone
-            continue
-        if raised:
-            future.set_exception(answer)
-        else:
-            future.set_result(answer)
+        if not future.done():  # done: cancelled, the caller disconnected
+            (future.set_exception if raised else future.set_result)(answer)

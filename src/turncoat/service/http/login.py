@@ -1,84 +1,132 @@
-"""The dashboard's way in: a key typed into a form once, then a cookie that no script reads and no other site uses.
+"""The dashboard's login: an API key is typed into a form once, then a cookie carries it (HttpOnly, SameSite=Strict).
 
-Only the key itself is in the cookie: revoking it ends the session everywhere, and nothing else need be kept.
+The cookie holds the key itself: revoking the key ends every login with it, and no session table is needed. The pages
+are behind `/login` and `/logout`; the files that pages load (`/static`) are open.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-from urllib.parse import parse_qs
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
 from turncoat.service.api_keys import Holder
-from turncoat.service.errors import Forbidden, Malformed, Unauthorised
+from turncoat.service.dashboard.pages import page, routes
+from turncoat.service.dashboard.pages.renderer import Render, Templates, render_in_threads
+from turncoat.service.errors import Forbidden, Malformed, Problem, Unauthorised
 from turncoat.service.http import limits
-from turncoat.service.http.auth import is_own_page, may
-from turncoat.service.http.body import read
-from turncoat.service.http.context import Office
+from turncoat.service.http.auth import is_same_origin, require_scope
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.route import read_body
 
+OPEN = "/static/"
 COOKIE = "turncoat_key"
-SECONDS = 12 * 3600
+SECONDS = 12 * 3600  # a login lasts
+Page = Callable[[Request], Awaitable[Response]]
 
 
-class Typed(NamedTuple):
-    """What somebody typed into the form."""
+class DashboardLogin:
+    """Checks the login of every page."""
 
-    key: str
-    next_page: str
+    def __init__(self, context: AppContext, pages: Templates) -> None:
+        self._context = context
+        self._pages = pages
+
+    def routes(self, pages: Sequence[Route]) -> list[Route]:
+        """The pages behind the login, and `/login` and `/logout`."""
+        return [
+            *(one if one.path.startswith(OPEN) else Route(one.path, self._guarded(one.endpoint)) for one in pages),
+            Route("/login", self._with_problem_pages(self._show_form)),
+            Route("/login", self._with_problem_pages(self._sign_in), methods=["POST"], name="sign_in"),
+            Route("/logout", self._with_problem_pages(self._sign_out), methods=["POST"]),
+        ]
+
+    def _guarded(self, make: Page) -> Page:
+        async def shown(request: Request) -> Response:
+            try:
+                visitor(self._context, request)
+            except Unauthorised:
+                here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                return RedirectResponse(f"/login?next={quote(here, safe='')}", 303)
+            return await make(request)
+
+        return self._with_problem_pages(shown)
+
+    def _with_problem_pages(self, make: Page) -> Page:
+        async def shown(request: Request) -> Response:
+            try:
+                return await make(request)
+            except Problem as problem:
+                return page(self._pages.problem(problem.title, problem.detail), problem.status)
+
+        return shown
+
+    async def _show_form(self, request: Request) -> Response:
+        return page(self._pages.login(next_page=own_address(request.query_params.get("next"))), 200)
+
+    async def _sign_in(self, request: Request) -> Response:
+        """Read the form (`key`, and `next`, the page to go to); set the cookie and redirect, if the key may read."""
+        check_same_origin(request)
+        body = await read_body(request.receive, dict(request.scope["headers"]), limits.BODY)
+        try:
+            fields = parse_qs(body.decode("ascii"), max_num_fields=10)
+        except ValueError:
+            raise Malformed("the form cannot be read", field="key") from None
+        key, next_page = fields.get("key", [""])[0].strip(), own_address(fields.get("next", [""])[0])
+        try:
+            require_scope(self._context.auth.holder_of(key), "read")
+        except (Unauthorised, Forbidden):
+            return page(self._pages.login(next_page=next_page, failed=True), 401)
+        answer = RedirectResponse(next_page, 303)
+        answer.set_cookie(COOKIE, key, max_age=SECONDS, **_cookie(request))
+        return answer
+
+    async def _sign_out(self, request: Request) -> Response:
+        check_same_origin(request)
+        answer = RedirectResponse("/", 303)
+        answer.delete_cookie(COOKIE, **_cookie(request))
+        return answer
 
 
-def visitor(office: Office, request: Request, scope: str = "read") -> Holder:
-    """Who looks at a page: by their cookie, or anyone on this machine while there is no key."""
-    if office.guard.is_open:
-        return office.guard.local(dict(request.scope["headers"]), changes=request.method not in ("GET", "HEAD"))
+def dashboard_routes(context: AppContext, make: Render | None = None) -> list[Route]:
+    """The dashboard behind its login. Without `make`, threads of this process render the pages."""
+    made = make or render_in_threads(context.store, clock=context.clock)
+    pages = routes(made, context.metrics.gauges, needs_key=lambda: context.ring.is_needed)
+    return DashboardLogin(context, Templates()).routes(pages)
+
+
+def visitor(context: AppContext, request: Request) -> Holder:
+    """The visitor of a page, by the cookie; any caller on this machine while no key exists."""
+    if not context.ring.is_needed:
+        return context.auth.loopback_caller(
+            dict(request.scope["headers"]), changes=request.method not in ("GET", "HEAD")
+        )
     key = request.cookies.get(COOKIE)
     if key is None:
         raise Unauthorised("this page needs a key; sign in with one", field="key")
-    return may(office.guard.holder_of(key), scope)
+    return require_scope(context.auth.holder_of(key), "read")
 
 
-async def typed(request: Request) -> Typed:
-    """What the form says: `key`, and `next`, where to go from there."""
-    body = await read(request.receive, dict(request.scope["headers"]), limits.BODY)
-    try:
-        fields = parse_qs(body.decode("ascii"), max_num_fields=10)
-    except ValueError:
-        raise Malformed("the form cannot be read", field="key") from None
-    return Typed(fields.get("key", [""])[0].strip(), inside(fields.get("next", [""])[0]))
-
-
-def inside(address: str | None) -> str:
-    """An address of our own pages; anything else is the first page, so that nobody is sent elsewhere from here."""
+def own_address(address: str | None) -> str:
+    """The address if it is local, else the first page: no open redirect."""
     own = address is not None and address.startswith("/") and address.isprintable()
     return str(address) if own and not str(address).startswith(("//", "/\\")) else "/"
 
 
-def sign_in(office: Office, request: Request, form: Typed) -> Response:
-    """On to the pages, with the cookie, if the key is good for reading."""
-    may(office.guard.holder_of(form.key), "read")
-    answer = RedirectResponse(form.next_page, 303)
-    answer.set_cookie(COOKIE, form.key, max_age=SECONDS, httponly=True, samesite="strict", secure=_is_https(request))
-    return answer
-
-
-def sign_out(request: Request) -> Response:
-    """Forget the cookie."""
-    answer = RedirectResponse("/", 303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=_is_https(request))
-    return answer
-
-
-def check_own_page(request: Request) -> None:
-    """A form must have been sent by one of our own pages, which browsers say."""
+def check_same_origin(request: Request) -> None:
+    """CSRF check: a form must come from the service's own origin."""
     headers = dict(request.scope["headers"])
     if b"origin" not in headers and b"sec-fetch-site" not in headers:
         raise Forbidden("a form is sent with the header Origin, and it is missing", field="Origin")
-    if not is_own_page(headers):
+    if not is_same_origin(headers):
         raise Forbidden("a page of another origin sent this form; accepted are our own pages", field="Origin")
 
 
-def _is_https(request: Request) -> bool:
-    """Also by the word of a proxy in front: a lie would only make the cookie useless to whoever told it."""
-    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
+def _cookie(request: Request) -> dict[str, Any]:
+    """The cookie's attributes. `Secure` on HTTPS; a forged X-Forwarded-Proto only breaks the caller's own cookie."""
+    secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
+    return {"httponly": True, "samesite": "strict", "secure": secure}

@@ -1,4 +1,4 @@
-"""The service's log: one line of JSON an event, on standard error. Never a header, never a body, never a key."""
+"""JSON logs: one line per event, on standard error. They never contain a header, a body or a key."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-FIELDS = ("route", "status", "ms")  # what our own records may carry
+FIELDS = ("route", "status", "ms")  # extra fields of the service's own records
 encode = msgspec.json.Encoder().encode
 
 
 class JsonLines(logging.Formatter):
-    """A record as a line of JSON: newlines in it are escaped, so that nobody can forge a second one."""
+    """A record as a line of JSON. Newlines are escaped, which prevents log injection."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -25,16 +25,14 @@ class JsonLines(logging.Formatter):
         }
         if message := record.getMessage():
             said["message"] = message
-        for name in FIELDS:
-            if name in record.__dict__:
-                said[name] = record.__dict__[name]
+        said |= {name: record.__dict__[name] for name in FIELDS if name in record.__dict__}
         if record.exc_info:
             said["traceback"] = self.formatException(record.exc_info)
         return encode(said).decode()
 
 
-def begin(level: str) -> None:
-    """From now on everything is written down this way, warnings too."""
+def configure(level: str) -> None:
+    """Configure logging for this process; warnings are logged too."""
     logging.config.dictConfig(configuration(level))
     logging.captureWarnings(True)
 

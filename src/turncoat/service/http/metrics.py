@@ -1,7 +1,7 @@
-"""What Prometheus is told. Counters count what this service answered; what waits is read from the store when asked.
+"""Prometheus metrics: counters of what this service answered, and gauges of the inbox read from the store on request.
 
-With several workers the counters live in files that all of them share (PROMETHEUS_MULTIPROC_DIR, set by `server`), so
-that whichever worker is asked tells of all.
+With several workers the counters live in shared files (Prometheus' multiprocess mode, PROMETHEUS_MULTIPROC_DIR, set by
+`server`), so that every worker reports the sums of all.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import os
 from collections import Counter as Tally
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -20,7 +22,7 @@ from prometheus_client.registry import Collector
 
 from turncoat.service import messages
 from turncoat.service.clock import Clock
-from turncoat.service.errands import Done
+from turncoat.service.messages import Result
 from turncoat.service.store import Store
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
@@ -33,35 +35,35 @@ VERSIONS = "SELECT key, version FROM experiment ORDER BY id"
 
 
 class Recent:
-    """How long the latest requests of a route took, and when they were."""
+    """Times and durations of the latest requests of a route."""
 
     def __init__(self) -> None:
         self._latest: deque[tuple[float, float]] = deque(maxlen=2000)
         self.add = self._latest.append
 
     def figures(self, now: float) -> tuple[float, float | None, float | None]:
-        """Of the last minute: how many a second, their median, and what 99 % of them stayed below."""
+        """Over the last minute: requests per second, median and 99th percentile of their durations."""
         latest = [one for one in list(self._latest) if one[0] > now - MINUTE]
         if not latest:
             return 0.0, None, None
-        whole = len(latest) == self._latest.maxlen  # more came than are remembered
+        whole = len(latest) == self._latest.maxlen  # the deque is full
         took = sorted(seconds for _, seconds in latest)
         rate = len(latest) / (max(now - latest[0][0], 1e-3) if whole else MINUTE)
         return rate, took[len(took) // 2], took[min(len(took) * 99 // 100, len(took) - 1)]
 
 
+@dataclass
 class Meter:
-    """One route's. Requests are counted here, and handed over now and then: Prometheus' own counters take a while."""
+    """The counts of one route. They are buffered here and flushed to Prometheus' slower counters now and then."""
 
-    def __init__(self, route: str, requests: Counter, seconds: Histogram | None, recent: Recent | None) -> None:
-        self._route = route
-        self._requests = requests
-        self._by_status: Tally[int] = Tally()
-        self._seconds = seconds
-        self._recent = recent
+    _route: str
+    _requests: Counter
+    _seconds: Histogram | None
+    _recent: Recent | None
+    _by_status: Tally[int] = field(default_factory=Tally)
 
     def count(self, status: int, seconds: float) -> None:
-        """A request has been answered."""
+        """Count a request."""
         self._by_status[status] += 1
         if self._seconds is not None:
             self._seconds.observe(seconds)
@@ -69,77 +71,62 @@ class Meter:
             self._recent.add((monotonic(), seconds))
 
     def hand_over(self) -> None:
-        """Tell Prometheus. On the event loop, as `count` is."""
+        """Flush the buffer. Called on the event loop, as `count` is."""
         for status, n in self._by_status.items():
             self._requests.labels(self._route, str(status)).inc(n)
         self._by_status.clear()
 
 
 class Metrics:
-    """All of them, in a registry of their own."""
+    """All metrics, in their own registry."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         if SHARED in os.environ:
-            me = os.getpid()  # once: by itself it asks the system whenever it counts
+            me = os.getpid()  # once: by default every increment calls getpid
             values.ValueClass = values.MultiProcessValue(lambda: me)  # type: ignore[no-untyped-call]
-        self._registry = CollectorRegistry()
+        self._counters, self._gauges = CollectorRegistry(), CollectorRegistry()
         self._present = _Present(store, clock)
+        self._gauges.register(self._present)
         self._recent = {"decide": Recent(), "reward": Recent()}
         self._meters: list[Meter] = []
-        self._requests = Counter(
-            "turncoat_requests", "Requests answered.", ["route", "status"], registry=self._registry
-        )
-        self._seconds = Histogram(
-            "turncoat_request_seconds",
-            "From a request's headers to its answer.",
-            ["route"],
-            buckets=SECONDS,
-            registry=self._registry,
-        )
-        self._batches = Histogram(
-            "turncoat_batch_errands", "Errands in one transaction.", buckets=SIZES, registry=self._registry
-        )
-        self._decisions = Counter(
-            "turncoat_decisions",
-            "Decisions answered. One asked for again (idempotency key, sticky) counts again.",
-            ["stream", "reason"],
-            registry=self._registry,
-        )
-        self._rewards = Counter("turncoat_rewards", "Rewards answered.", ["status"], registry=self._registry)
-        self._refused = Counter(
-            "turncoat_errands_refused", "Decisions and rewards refused.", ["status"], registry=self._registry
-        )
+        counter = partial(Counter, registry=self._counters)
+        histogram = partial(Histogram, registry=self._counters)
+        self._requests = counter("turncoat_requests", "Requests answered.", ["route", "status"])
+        waited = "From a request's headers to its answer."
+        self._seconds = histogram("turncoat_request_seconds", waited, ["route"], buckets=SECONDS)
+        self._batches = histogram("turncoat_batch_commands", "Commands in one transaction.", buckets=SIZES)
+        answered = "Decisions answered. One asked for again (idempotency key, sticky) counts again."
+        self._decisions = counter("turncoat_decisions", answered, ["stream", "reason"])
+        self._rewards = counter("turncoat_rewards", "Rewards answered.", ["status"])
+        self._refused = counter("turncoat_commands_refused", "Decisions and rewards refused.", ["status"])
 
     def route(self, name: str, *, timed: bool = False) -> Meter:
-        """The meter of a route; `timed` if how long it takes is of interest."""
+        """The meter of a route; `timed`: with a histogram of durations."""
         seconds = self._seconds.labels(name) if timed else None
         self._meters.append(Meter(name, self._requests, seconds, self._recent.get(name)))
         return self._meters[-1]
 
     def hand_over(self) -> None:
-        """What has been counted since the last time. On the event loop."""
+        """Flush all meters. Called on the event loop."""
         for meter in self._meters:
             meter.hand_over()
 
-    def served(self, answers: Sequence[Done | Exception]) -> None:
+    def served(self, answers: Sequence[Result | Exception]) -> None:
         """A batch has been answered."""
         self._batches.observe(len(answers))
-        decisions: Tally[tuple[str, str]] = Tally()
-        rewards: Tally[str] = Tally()
+        tally: Tally[tuple[Counter, tuple[str, ...]]] = Tally()
         for one in answers:
             if isinstance(one, messages.Decided):
-                decisions[one.stream, one.reason] += 1
+                tally[self._decisions, (one.stream, one.reason)] += 1
             elif isinstance(one, messages.Receipt):
-                rewards[one.status] += 1
+                tally[self._rewards, (one.status,)] += 1
             else:
-                self._refused.labels(str(getattr(one, "status", 500))).inc()
-        for labels, n in decisions.items():
-            self._decisions.labels(*labels).inc(n)
-        for status, n in rewards.items():
-            self._rewards.labels(status).inc(n)
+                tally[self._refused, (str(getattr(one, "status", 500)),)] += 1
+        for (counter, labels), n in tally.items():
+            counter.labels(*labels).inc(n)
 
     def gauges(self) -> dict[str, Any]:
-        """For the dashboard's page about the system: what this worker did in the last minute, and what waits."""
+        """Gauges for the dashboard's system page: this worker's last minute, and the inbox."""
         now = monotonic()
         found: dict[str, Any] = {}
         for route, many in (("decide", "decisions_per_second"), ("reward", "rewards_per_second")):
@@ -148,23 +135,23 @@ class Metrics:
         return found
 
     def text(self) -> bytes:
-        """In Prometheus' own format. Reads the store, so not on the event loop."""
+        """In Prometheus' text format. It reads the store, so not on the event loop."""
+        counters = self._counters
         if SHARED in os.environ:
-            everyone = CollectorRegistry()
-            MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
-            return generate_latest(everyone) + generate_latest(_only(self._present))
-        return generate_latest(self._registry) + generate_latest(_only(self._present))
+            counters = CollectorRegistry()
+            MultiProcessCollector(counters)  # type: ignore[no-untyped-call]
+        return generate_latest(counters) + generate_latest(self._gauges)
 
 
 class _Present(Collector):
-    """How things stand in the store."""
+    """Gauges read from the store."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def waiting(self) -> tuple[int, float]:
-        """Rewards to be applied, and how long the oldest has waited."""
+        """The number of rewards in the inbox, and the age of the oldest in seconds."""
         with self._store.reading() as session:
             ((rows, oldest),) = session.rows(WAITING)
         return rows, 0.0 if oldest is None else max(0.0, self._clock.now() - oldest)
@@ -180,9 +167,3 @@ class _Present(Collector):
         for key, number in versions:
             version.add_metric([key], number)
         yield version
-
-
-def _only(collector: Collector) -> CollectorRegistry:
-    registry = CollectorRegistry()
-    registry.register(collector)
-    return registry

@@ -1,20 +1,19 @@
-"""The table of routes as an OpenAPI 3.1 description; messages describe themselves (msgspec's schemas)."""
+"""OpenAPI 3.1: the description of the routes, with msgspec's schemas of the messages."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from starlette.routing import compile_path
 
 from turncoat._version import __version__
 from turncoat.service.experiments.draw import LONGEST_KEY
-from turncoat.service.http.responses import JSON, LINES, PROBLEM, ProblemBody
-from turncoat.service.http.route import Row
+from turncoat.service.http.responses import LINES, PROBLEM, ProblemBody
+from turncoat.service.http.route import Route
 from turncoat.service.http.routes.experiments import MOST_POINTS, POINTS
 
-PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 PLACE = "#/components/schemas/{name}"
 HEADERS: dict[str, dict[str, Any]] = {
     "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
@@ -25,15 +24,15 @@ QUERIES: dict[str, dict[str, Any]] = {
 }
 
 
-def describe(rows: Iterable[Row]) -> dict[str, Any]:
+def describe(described: Iterable[Route]) -> dict[str, Any]:
     """The whole description."""
-    table = list(rows)
-    kinds = [kind for row in table for kind in (row.takes, row.each, row.gives) if kind not in (None, bytes)]
+    routes = list(described)
+    kinds = [kind for route in routes for kind in (route.takes, route.each, route.gives) if kind not in (None, bytes)]
     schemas, components = msgspec.json.schema_components([*kinds, ProblemBody], ref_template=PLACE)
     of = {repr(kind): schema for kind, schema in zip([*kinds, ProblemBody], schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
-    for row in table:
-        paths.setdefault(plain(row.path), {})[row.method.lower()] = _operation(row, of)
+    for route in routes:
+        paths.setdefault(plain(route.path), {})[route.method.lower()] = _operation(route, of)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -48,33 +47,33 @@ def describe(rows: Iterable[Row]) -> dict[str, Any]:
 
 def plain(path: str) -> str:
     """A path without the kinds of its parameters."""
-    return PARAMETER.sub(r"{\1}", path)
+    return compile_path(path)[1]
 
 
-def _operation(row: Row, of: dict[str, Any]) -> dict[str, Any]:
+def _operation(route: Route, of: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "operationId": row.name,
-        "summary": row.says,
-        "tags": [row.group],
-        "parameters": _parameters(row),
+        "operationId": route.name,
+        "summary": route.summary,
+        "tags": [route.group],
+        "parameters": _parameters(route),
         "responses": {
-            **{str(status): _response(row, of) for status in (row.other_status, row.status) if status},
+            **{str(status): _response(route, of) for status in (route.other_status, route.status) if status},
             "default": {"description": "refused", "content": {PROBLEM.decode(): {"schema": of[repr(ProblemBody)]}}},
         },
     }
-    if row.scope is not None:
-        told["security"] = [{"key": [row.scope]}]
-    if row.takes is not None:
-        media, kind = (LINES, row.each) if row.takes is bytes else (JSON, row.takes)
-        told["requestBody"] = {"required": True, "content": {media.decode(): {"schema": of[repr(kind)]}}}
+    if route.scope is not None:
+        told["security"] = [{"key": [route.scope]}]
+    if route.takes is not None:
+        kind = route.each if route.takes is bytes else route.takes
+        told["requestBody"] = {"required": True, "content": {route.media.decode(): {"schema": of[repr(kind)]}}}
     return told
 
 
-def _parameters(row: Row) -> list[dict[str, Any]]:
+def _parameters(route: Route) -> list[dict[str, Any]]:
     return [
-        *(_parameter(name, "path", {"type": "string", "minLength": 1}) for name in PARAMETER.findall(row.path)),
-        *(_parameter(name, "header", HEADERS[name]) for name in row.headers),
-        *(_parameter(name, "query", QUERIES[name]) for name in row.query),
+        *(_parameter(name, "path", {"type": "string", "minLength": 1}) for name in compile_path(route.path)[2]),
+        *(_parameter(name, "header", HEADERS[name]) for name in route.headers),
+        *(_parameter(name, "query", QUERIES[name]) for name in route.query),
     ]
 
 
@@ -82,13 +81,6 @@ def _parameter(name: str, place: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "in": place, "required": place == "path", "schema": schema}
 
 
-def _response(row: Row, of: dict[str, Any]) -> dict[str, Any]:
-    if row.takes is bytes:
-        content = {LINES.decode(): {"schema": of[repr(row.gives)]}}
-    elif row.gives is not None:
-        content = {JSON.decode(): {"schema": of[repr(row.gives)]}}
-    elif row.each is not None:
-        content = {LINES.decode(): {"schema": of[repr(row.each)]}}
-    else:
-        content = {}
-    return {"description": "done", **({"content": content} if content else {})}
+def _response(route: Route, of: dict[str, Any]) -> dict[str, Any]:
+    kind, media = (route.each, LINES) if route.gives is None else (route.gives, route.media)
+    return {"description": "done"} | ({"content": {media.decode(): {"schema": of[repr(kind)]}}} if kind else {})

@@ -1,6 +1,6 @@
-"""uvicorn's HTTP protocol with limits it does not have: on the size of the headers, and on the time they may take.
+"""uvicorn's HTTP protocol with limits on the size of the headers and on their time (slowloris protection).
 
-And it sends an answer in one piece: uvicorn writes headers and body apart, each a call into the system and a packet.
+It also coalesces writes: uvicorn sends headers and body apart, each a system call and a packet.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from turncoat.service.http import limits
 from turncoat.service.http.responses import PROBLEM, ProblemBody, encode
 
 
-class _Together:
-    """The connection, as the answer to one request sees it: the headers wait for the body."""
+class _CoalescedTransport:
+    """The transport of one response: the headers wait for the body, and both are one write."""
 
     __slots__ = ("_cycle", "_head", "_transport", "is_closing")
 
@@ -28,14 +28,14 @@ class _Together:
         tell = cycle.on_response
 
         def complete() -> None:
-            self._flush()  # an answer to HEAD has no body
-            del self._cycle  # they know each other: without this they would wait for the garbage collector
+            self._flush()  # a response to HEAD has no body
+            del self._cycle  # break the reference cycle, which would wait for the garbage collector
             tell()
 
         cycle.on_response = complete
 
     def write(self, data: bytes) -> None:
-        """The first time, once the answer has begun, these are its headers."""
+        """The first write after the response has started is its headers."""
         if self._head is not None:
             self._transport.write(self._head + data)
             self._head = b""
@@ -45,7 +45,7 @@ class _Together:
             self._transport.write(data)  # "100 Continue"
 
     def close(self) -> None:
-        """Send what there is, and close."""
+        """Flush and close."""
         self._flush()
         self._transport.close()
 
@@ -55,42 +55,42 @@ class _Together:
             self._head = b""
 
 
-class GuardedProtocol(HttpToolsProtocol):
-    """A connection. Ordinary requests, whose headers come in one piece, cost nothing more."""
+class LimitedProtocol(HttpToolsProtocol):
+    """A connection with limits. Requests whose headers arrive in one piece cost nothing more."""
 
-    def __init__(self, *args: Any, **words: Any) -> None:
-        super().__init__(*args, **words)
+    def __init__(self, *args: Any, **arguments: Any) -> None:
+        super().__init__(*args, **arguments)
         self._in_head = True
         self._head_size = 0
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Whoever connects has so long to say what they want."""
+        """Start the timer for the headers; disable Nagle's algorithm."""
         super().connection_made(transport)
         connected = transport.get_extra_info("socket")
         if connected is not None and connected.family != socket.AF_UNIX:
-            # asyncio forgets this for sockets it did not make, and answers then wait 40 ms for nothing
+            # asyncio sets TCP_NODELAY only on sockets that it made; with Nagle's algorithm responses wait 40 ms
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """The start of a request's headers."""
         self._in_head, self._head_size = True, 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Its headers are there."""
+        """The end of a request's headers."""
         self._in_head = False
         super().on_headers_complete()
-        self.cycle.transport = _Together(self.cycle)  # type: ignore[assignment]
+        self.cycle.transport = _CoalescedTransport(self.cycle)  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes."""
+        """Parse, and check size and time of the headers."""
         super().data_received(data)
         if not self._in_head:
             if self._head_timer is not None:
@@ -116,7 +116,7 @@ class GuardedProtocol(HttpToolsProtocol):
             if self._head_size:
                 self._refuse(408, "the headers took too long", f"headers within {limits.HEAD_SECONDS:g} seconds")
             else:
-                self.transport.close()  # it never said anything
+                self.transport.close()  # no byte was received
 
     def _refuse(self, status: int, title: str, accepted: str) -> None:
         kind = f"urn:turncoat:problem:head-{status}"

@@ -1,34 +1,35 @@
-"""One line of the table of routes, and what a handler is given."""
+"""A route, and the request that its handler is given: its body is read up to a limit and decoded."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
+import msgspec
+from starlette.types import Receive
+
 from turncoat.service.api_keys import Holder, Scope
-from turncoat.service.errors import Malformed, Problem, Unprocessable
+from turncoat.service.errors import Malformed, Problem, TooLarge, TooSlow, Unprocessable, WrongMedia
 from turncoat.service.http import limits
-from turncoat.service.http.responses import Reply, refusal
+from turncoat.service.http.responses import JSON, LINES, Response, problem_response
+from turncoat.service.validation import validation_problem
 
 if TYPE_CHECKING:
-    from turncoat.service.http.context import Office
+    from turncoat.service.http.context import AppContext
 
 
+@dataclass(slots=True)
 class Call:
-    """A request, checked."""
+    """An authenticated request with its decoded body."""
 
-    __slots__ = ("body", "headers", "holder", "params", "query")
-
-    def __init__(
-        self, body: Any, params: Mapping[str, str], headers: Mapping[bytes, bytes], query: bytes, holder: Holder
-    ) -> None:
-        self.body = body
-        self.params = params
-        self.headers = headers
-        self.query = query
-        self.holder = holder
+    body: Any
+    params: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
+    query: bytes
+    holder: Holder
 
     def header(self, name: str) -> str | None:
         """A header's value: printable ASCII, or refused."""
@@ -40,7 +41,7 @@ class Call:
         return value.decode("ascii")
 
     def numbers(self, **known: tuple[int, int, int]) -> dict[str, int]:
-        """The numbers of the query, each known with (default, least, most); others are refused."""
+        """The query's integer parameters, each declared as (default, least, most); others are refused."""
         found = {name: default for name, (default, _, _) in known.items()}
         for name, value in parse_qsl(self.query.decode("latin-1"), keep_blank_values=True):
             if name not in known:
@@ -54,38 +55,121 @@ class Call:
         return found
 
 
-Handler = Callable[["Office", Call], Awaitable[Any]]
-
-
-def _refusal(problem: Problem, params: Mapping[str, str]) -> Reply:
-    return refusal(problem)
+Handler = Callable[["AppContext", Call], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
-class Row:
-    """A route. `scope` None: open to everyone. `takes`: the message in the body, or bytes for lines of `each`."""
+class Route:
+    """A route. `scope` None: no key is needed. `takes`: the message in the body, or bytes for lines of `each`; `gives`:
+    the message in the answer."""
 
     method: str
     path: str
     scope: Scope | None
     handler: Handler
     takes: Any = None
-    each: Any = None
     gives: Any = None
     status: int = 200
-    other_status: int | None = None  # when there is an answer and nothing was created
+    each: Any = None
+    other_status: int | None = None  # when nothing was created
     limit: int = limits.BODY
     headers: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
     group: str = "experiments"
-    refuses: Callable[[Problem, Mapping[str, str]], Reply] = _refusal
+    refuses: Callable[[Problem, Mapping[str, str]], Response] = lambda problem, params: problem_response(problem)
 
     @property
     def name(self) -> str:
-        """What it is called: the handler's name."""
+        """The handler's name."""
         return str(getattr(self.handler, "__name__", ""))
 
     @property
-    def says(self) -> str:
-        """What it does, in a line: the handler's docstring."""
+    def summary(self) -> str:
+        """The first line of the handler's docstring."""
         return (self.handler.__doc__ or "").partition("\n")[0]
+
+    @property
+    def media(self) -> bytes:
+        """The Content-Type of the request's body."""
+        return LINES if self.takes is bytes else JSON
+
+
+T = TypeVar("T")
+
+
+class ClientDisconnected(Exception):
+    """The caller has closed the connection."""
+
+
+async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> bytes:
+    """The whole body. More than `limit` bytes are refused as soon as that is known."""
+    length = headers.get(b"content-length", b"0")
+    if len(length) > 19 or not length.isdigit() or int(length) > limit:
+        raise _too_large(limit)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body", False):
+        chunks, size = [body], len(body)
+        try:
+            async with asyncio.timeout(limits.BODY_SECONDS):
+                while message.get("more_body", False) and size <= limit:
+                    message = await receive()
+                    chunks.append(message.get("body", b""))
+                    size += len(chunks[-1])
+        except TimeoutError:
+            raise TooSlow(f"the body was not complete after {limits.BODY_SECONDS:g} seconds") from None
+        body = b"".join(chunks)
+    if message["type"] != "http.request":
+        raise ClientDisconnected
+    if len(body) > limit:
+        raise _too_large(limit)
+    return body
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {limit} bytes", accepted=f"at most {limit} bytes")
+
+
+def check_media(headers: Mapping[bytes, bytes], accepted: bytes) -> None:
+    """Check the Content-Type."""
+    said = headers.get(b"content-type", b"")
+    if said != accepted and said.partition(b";")[0].strip().lower() != accepted:
+        media, found = accepted.decode(), said.decode("latin-1") or "missing"
+        raise WrongMedia(f"the Content-Type is {found}; accepted is {media}", field="Content-Type", accepted=media)
+
+
+def decoder(kind: type[T]) -> Callable[[bytes], T]:
+    """A function that decodes messages of one type; made once per route. A Problem names the wrong field."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def decoded(body: bytes) -> T:
+        try:
+            message = decode(body)
+        except msgspec.ValidationError as complaint:
+            raise validation_problem(kind, str(complaint)) from None
+        except msgspec.DecodeError as complaint:
+            said = f"not JSON: {complaint}" if body.strip() else "empty; accepted is JSON, at least {}"
+            raise Malformed(f"the body is {said}", accepted="JSON") from None
+        except UnicodeDecodeError:
+            raise Malformed("the body is not UTF-8", accepted="JSON in UTF-8") from None
+        except RecursionError:
+            raise _too_deep() from None
+        if body.count(b"[") + body.count(b"{") > limits.DEPTH:
+            _check_depth(msgspec.json.decode(body), limits.DEPTH)
+        return message
+
+    return decoded
+
+
+def _check_depth(value: Any, left: int) -> None:
+    """Limit the nesting of lists and objects: other JSON parsers have limits too."""
+    if isinstance(value, dict | list):
+        if not left:
+            raise _too_deep()
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_depth(inner, left - 1)
+
+
+def _too_deep() -> Malformed:
+    accepted = f"lists and objects inside one another at most {limits.DEPTH} deep"
+    return Malformed(f"the body is nested too deeply; accepted are {accepted}", accepted=accepted)

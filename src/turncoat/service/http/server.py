@@ -1,6 +1,6 @@
-"""Runs the service: one process on SQLite, as many as wanted on PostgreSQL.
+"""Runs the server: one process on SQLite, any number of workers on PostgreSQL.
 
-Nothing heavy is imported here: who only starts workers and watches over them should be quick about it.
+No heavy imports at module level: with several workers this process only supervises them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from typing import Annotated, Literal
 
 import msgspec
 import uvicorn
+from msgspec import Meta, Struct
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from turncoat.errors import OptionError
@@ -23,14 +25,29 @@ from turncoat.service.api_keys import KeyRing
 from turncoat.service.http import limits, logs
 from turncoat.service.http.auth import is_loopback
 from turncoat.service.http.metrics import SHARED
-from turncoat.service.http.protocol import GuardedProtocol
-from turncoat.service.http.settings import ENVIRONMENT, Settings
+from turncoat.service.http.protocol import LimitedProtocol
 from turncoat.service.store import Store, open_store
 
-WORKER_SECONDS = 60  # without a sign of life before a worker is replaced; a compiler may keep one busy for ten
-LETTING_GO = 2.0  # seconds in which what is left of a service that was killed lets go of its port
-STARTUP_FAILURE = 3  # how uvicorn ends when it could not start
-WORKER = "turncoat.service.http.worker:worker"
+WORKER_SECONDS = 60  # without a heartbeat before a worker is replaced; compiling may block one for ten
+PORT_RELEASE_SECONDS = 2.0  # that a killed service's children may take to release the port
+STARTUP_FAILURE = 3  # uvicorn's exit status if it could not start
+WORKER = "turncoat.service.http.app:worker"
+ENVIRONMENT = "TURNCOAT_SERVE"  # passes the settings to workers
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """The options of `turncoat serve`."""
+
+    database: str = "turncoat.db"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8000
+    workers: Annotated[int, Meta(ge=1, le=256)] = 1
+    role: Literal["all", "front", "applier"] = "all"  # front: decides and takes rewards; applier: applies them
+    on_store_down: Literal["refuse", "stale"] = "refuse"
+    access_log: bool = False
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    limit_concurrency: Annotated[int, Meta(ge=1)] = 2048  # connections; more are answered 503
+    shutdown_s: Annotated[int, Meta(ge=0)] = 10  # for requests under way when it is told to end
 
 
 def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: None) -> None:
@@ -41,29 +58,30 @@ def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: No
     check(settings)
     settings = msgspec.structs.replace(settings, port=free_port(settings.host, settings.port))
     if settings.workers == 1:
-        from turncoat.service.http.worker import app
+        from turncoat.service.http.app import open_app
 
-        config = uvicorn.Config(app(settings), **_uvicorn(settings))  # type: ignore[arg-type]
-        _alone(_Announced(config, lambda: ready(address(settings))))
+        config = uvicorn.Config(open_app(settings), **_uvicorn(settings))  # type: ignore[arg-type]
+        server = _AnnouncingServer(config, lambda: ready(address(settings)))
+        with suppress(KeyboardInterrupt):
+            server.run()
+        if not server.started:
+            sys.exit(STARTUP_FAILURE)
         return
-    store = open_store(settings.database)  # what would stop every worker is said here, once
-    try:
+    with closing(open_store(settings.database)) as store:  # errors that would stop every worker are raised here, once
         check_bind(settings, store)
-    finally:
-        store.close()
     with tempfile.TemporaryDirectory(prefix="turncoat-metrics-") as folder:
         os.environ[SHARED] = folder
         os.environ[ENVIRONMENT] = msgspec.json.encode(settings).decode()
         ready(address(settings))
         config = uvicorn.Config(WORKER, factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
-        place = _Place(settings.host, settings.port) if sys.platform == "linux" else config.bind_socket()
-        Multiprocess(config, [place]).run()
+        listener = _ReusePortSocket(settings.host, settings.port) if sys.platform == "linux" else config.bind_socket()
+        Multiprocess(config, [listener]).run()
 
 
-class _Place(socket.socket):
-    """A place at a port. Sent to another process it arrives as a place of its own.
+class _ReusePortSocket(socket.socket):
+    """A listening socket with SO_REUSEPORT. Pickled for another process, it is bound anew there.
 
-    Linux shares connections out evenly among places; at one socket for all, whoever wakes first takes most of them.
+    Linux balances connections evenly over such sockets; on one shared socket a few workers would accept most of them.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -74,40 +92,32 @@ class _Place(socket.socket):
         self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self.bind(where)
 
-    def __reduce__(self) -> tuple[type[_Place], tuple[str, int]]:
-        return _Place, self._asked
+    def __reduce__(self) -> tuple[type[_ReusePortSocket], tuple[str, int]]:
+        return _ReusePortSocket, self._asked
 
 
-class _Announced(uvicorn.Server):
-    """Says when it listens."""
+class _AnnouncingServer(uvicorn.Server):
+    """Calls `ready` once it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the socket, and say so."""
+        """Start listening, then call `ready`."""
         await super().startup(sockets)
         self._ready()
 
 
-def _alone(server: uvicorn.Server) -> None:
-    """Run in this process, and end as uvicorn's own command would."""
-    with suppress(KeyboardInterrupt):
-        server.run()
-    if not server.started:
-        sys.exit(STARTUP_FAILURE)
-
-
 def address(settings: Settings) -> str:
-    """Where a browser finds it."""
+    """The URL of the service."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{settings.port}"
 
 
 def free_port(host: str, port: int) -> int:
-    """The port, or any if it is 0. One that cannot be had is refused now, not after half a minute of compiling."""
-    end = time.monotonic() + LETTING_GO
+    """The port, or a free one if it is 0. A port in use is refused now, not after half a minute of compiling."""
+    end = time.monotonic() + PORT_RELEASE_SECONDS
     while True:
         try:
             return _bound(host, port)
@@ -134,7 +144,7 @@ def _refused(host: str, port: int, problem: OSError) -> str:
 
 
 def check(settings: Settings) -> None:
-    """What cannot be run is refused before anything starts."""
+    """Refuse options that cannot work before anything starts."""
     if settings.workers > 1 and not settings.database.startswith(("postgresql://", "postgres://")):
         raise OptionError(
             f"workers is {settings.workers} and the database is a SQLite file, which one process has to itself; "
@@ -143,7 +153,7 @@ def check(settings: Settings) -> None:
 
 
 def check_bind(settings: Settings, store: Store) -> None:
-    """Nobody but this machine may connect to a service that has no key."""
+    """A service without keys must listen on a loopback address."""
     ring = KeyRing(store)
     ring.refresh()
     if not ring.is_needed and not is_loopback(settings.host):
@@ -157,8 +167,7 @@ def _uvicorn(settings: Settings) -> dict[str, object]:
     return {
         "host": settings.host,
         "port": settings.port,
-        "http": GuardedProtocol,
-        "loop": "auto",
+        "http": LimitedProtocol,
         "ws": "none",
         "lifespan": "on",
         "log_config": logs.configuration(settings.log_level),

@@ -6,16 +6,16 @@ from turncoat.optional_imports import require
 from turncoat.service.store.interface import Session, Store, StoreDown, StoreError
 
 
-def open_store(where: str, *, beside: bool = False) -> Store:
-    """A file's name, or an address like postgresql://user@host/database. Tables are made or brought up to date.
+def open_store(where: str, *, allow_in_use: bool = False) -> Store:
+    """Open a SQLite file, or an address like postgresql://user@host/database, and migrate its tables.
 
-    `beside`: it may be in use by a service, next to which this is to look and to write a row now and then.
+    `allow_in_use`: do not fail if a service holds the SQLite file; read it, and write a row now and then.
     """
     kind, is_address, _ = where.partition("://")
     if not is_address:
         from turncoat.service.store.sqlite import SQLiteStore
 
-        return SQLiteStore(where, beside=beside)
+        return SQLiteStore(where, allow_in_use=allow_in_use)
     if kind not in ("postgresql", "postgres"):
         raise StoreError(f"the store's address begins with {kind}://; accepted are postgresql:// and names of files")
     require("psycopg", "a PostgreSQL store", "postgres")

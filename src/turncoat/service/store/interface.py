@@ -1,8 +1,8 @@
-"""What a store can do. Two do it: SQLite inside this process, PostgreSQL for many.
+"""The interface of a store. Two implement it: SQLite inside this process, PostgreSQL for many workers.
 
-SQL is plain and written once, next to what it is for: `:name` for a value, `IN :names` for a list of values. What the
-two write differently (many rows at once, "only if new", locks) has a verb here instead. Every finite double comes back
-bit for bit, but for the sign of -0.0, which SQLite drops.
+SQL is portable and written once, next to its use: `:name` for a value, `IN :names` for a list of values. What the two
+write differently (bulk inserts, "insert if new", locks) is a method here. Every finite double is stored bit for bit,
+except for the sign of -0.0, which SQLite drops.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ from turncoat.errors import TurncoatError
 T = TypeVar("T")
 
 Row = tuple[Any, ...]
-Later: TypeAlias = Callable[[], T]  # an answer under way, to be called for when it is needed
+DeferredResult: TypeAlias = Callable[[], T]  # a result under way; call it to wait for the value
 
 
 class StoreError(TurncoatError, RuntimeError):
-    """The store cannot be used as it is: another program's, a newer version's, or damaged."""
+    """The store cannot be used: it is another program's, of a newer version, or damaged."""
 
 
 class StoreDown(StoreError):
-    """The store cannot be reached or written now; nothing of the transaction was kept, as far as can be known."""
+    """The store cannot be reached or written now. The transaction was rolled back, as far as can be known."""
 
 
-class Raced(StoreError):
-    """Somebody else was a moment faster, or two waited for each other: the same again will do."""
+class WriteConflict(StoreError):
+    """A concurrent transaction wrote the same key first, or the two deadlocked: retry."""
 
 
 class Session(Protocol):
     """A transaction."""
 
-    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
-        """A statement; what it finds, later. Whoever has something else to send meanwhile saves a trip."""
+    def send(self, sql: str, **values: Any) -> DeferredResult[list[Row]]:
+        """Send a statement; its rows as a deferred result. Sending several before reading saves round trips."""
 
     def rows(self, sql: str, **values: Any) -> list[Row]:
-        """What a query finds, now."""
+        """The rows of a query."""
 
     def run(self, sql: str, **values: Any) -> int:
-        """Do it; how many rows it touched."""
+        """Run a statement; the number of rows that it changed."""
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Add rows. If one is there already somebody else was faster: Raced, now or when next something is read."""
+        """Add rows. If a row's key is taken: WriteConflict, now or when a result is next read."""
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row], *, key: int) -> set[Row]:
-        """Add those whose first `key` columns are not there yet, and say which those were (by these columns).
+        """Insert the rows whose first `key` columns are new; return those columns of the inserted rows.
 
-        Nobody else's row can slip in between: it waits for transactions that are adding the same one.
+        Atomic: it waits for concurrent transactions that insert the same key.
         """
 
     def update(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Set the other columns of the rows whose first column is the first value."""
+        """Update the rows identified by the first column; set the other columns."""
 
     def add_up(self, table: str, keys: Sequence[str], sums: Sequence[str], rows: Sequence[Row]) -> None:
-        """Add to the sums of the row with these keys; where there is none, it is made. No two rows have the same."""
+        """Upsert: add to the sums of the row with these keys, or insert it. The keys in `rows` are distinct."""
 
-    def lock_experiment(self, experiment: int, *, wait: bool = False) -> Later[int | None]:
-        """Keep everyone else from changing it until the transaction ends; its version. None: somebody has it now."""
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> DeferredResult[int | None]:
+        """Lock an experiment until the transaction ends; its version. None: another transaction holds the lock."""
 
-    def lock_everything(self) -> None:
-        """Keep everyone else from changing settings until the transaction ends."""
+    def lock_settings(self) -> None:
+        """Lock all settings until the transaction ends."""
 
 
 class Store(Protocol):
@@ -74,19 +74,19 @@ class Store(Protocol):
         """Whether other processes may write to it too."""
 
     def transaction(self) -> AbstractContextManager[Session]:
-        """All of it or nothing: committed, to the disk, when the block ends; forgotten when it raises."""
+        """A transaction: committed to the disk when the block ends, rolled back when it raises."""
 
     def reading(self) -> AbstractContextManager[Session]:
-        """Look, from any thread, without holding up who writes."""
+        """A read-only transaction, from any thread, that does not block writers."""
 
     def tidy(self) -> None:
-        """Make room quickly for what goes through the inbox; to be called every few seconds."""
+        """Vacuum the inbox; to be called every few seconds."""
 
     def backup(self, path: Path) -> None:
-        """Write a whole copy, while everything goes on."""
+        """Write a full copy while the service runs."""
 
     def size(self) -> int:
         """Bytes on disk."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close all connections."""

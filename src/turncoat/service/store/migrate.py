@@ -1,7 +1,7 @@
-"""Brings a database's tables up to date: numbered files of SQL, each run once, in one transaction.
+"""Migrations: numbered SQL files, each run once, in one transaction.
 
-A file that has run is remembered with its checksum: one that was changed afterwards is refused, and so is a database
-from a newer version. Killed in the middle, nothing of the file is there, and the next start runs it again.
+The checksum of every file that has run is stored: a file changed afterwards is refused, and so is a database of a newer
+version. A migration killed midway is rolled back, and the next start runs it again.
 """
 
 from __future__ import annotations
@@ -25,52 +25,46 @@ class Migration(NamedTuple):
 
     @property
     def checksum(self) -> str:
-        """Of the file as it is written, so it is the same on every database."""
+        """Of the file before dialect substitution, so it is the same on every database."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
 def known() -> list[Migration]:
     """All files, in order."""
     folder = files("turncoat.service.store") / "migrations"
-    found = [
+    return sorted(
         Migration(int(file.name.split("_")[0]), file.name, file.read_text("utf-8"))
         for file in folder.iterdir()
         if file.name.endswith(".sql")
-    ]
-    return sorted(found)
+    )
 
 
-def statements(sql: str, words: Mapping[str, str]) -> Iterator[str]:
-    """One after the other, in one database's own words. Comments go; no text of ours holds a semicolon."""
+def statements(sql: str, dialect: Mapping[str, str]) -> Iterator[str]:
+    """The statements in one database's dialect, without comments. No string literal contains a semicolon."""
     plain = "\n".join(line.partition("--")[0].rstrip() for line in sql.splitlines())
-    for word, meaning in words.items():
+    for word, meaning in dialect.items():
         plain = plain.replace("{" + word + "}", meaning)
     for statement in plain.split(";"):
         if statement.strip():
             yield statement.strip()
 
 
-def migrate(session: Session, words: Mapping[str, str], migrations: list[Migration] | None = None) -> int:
-    """Run what has not run yet, inside the caller's transaction; how many files that were."""
+def migrate(session: Session, dialect: Mapping[str, str], migrations: list[Migration] | None = None) -> int:
+    """Run the files that have not run, inside the caller's transaction; return their number."""
     session.run(TABLE)
     wanted = known() if migrations is None else migrations
-    done = {number: (name, checksum) for number, name, checksum in session.rows("SELECT * FROM migration")}
+    done: dict[int, str] = dict(session.rows("SELECT number, sha256 FROM migration"))
     newest = max((migration.number for migration in wanted), default=0)
     if done and max(done) > newest:
         raise StoreError(
             f"this database was written by a newer Turncoat (its tables are at step {max(done)}, "
             f"this version knows {newest}): update Turncoat"
         )
-    n_run = 0
-    for migration in wanted:
-        if migration.number in done:
-            if done[migration.number][1] != migration.checksum:
-                raise StoreError(f"{migration.name} has changed since it ran on this database; it must stay as it was")
-            continue
-        for statement in statements(migration.sql, words):
-            session.run(statement)
-        session.insert(
-            "migration", ("number", "name", "sha256"), [(migration.number, migration.name, migration.checksum)]
-        )
-        n_run += 1
-    return n_run
+    for number, name, sql, checksum in ((*one, one.checksum) for one in wanted):
+        if number not in done:
+            for statement in statements(sql, dialect):
+                session.run(statement)
+            session.insert("migration", ("number", "name", "sha256"), [(number, name, checksum)])
+        elif done[number] != checksum:
+            raise StoreError(f"{name} has changed since it ran on this database; it must stay as it was")
+    return sum(migration.number not in done for migration in wanted)

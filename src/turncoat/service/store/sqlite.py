@@ -1,33 +1,34 @@
-"""The embedded store: one SQLite file, one process, one thread that writes.
+"""The embedded store: one SQLite file, one process, one writing thread.
 
-Every commit is on the disk before it is answered (WAL, synchronous=FULL); the engine puts many requests into one, so
-this costs little. Readers have connections of their own and never wait for the writer. A second process that wants the
-same file is refused at once: several writers starve one another for seconds, and each would decide on its own.
+Every commit is on the disk before it is answered (WAL, synchronous=FULL); with group commit this costs little. Readers
+have connections of their own and never wait for the writer. A second process that opens the file is refused at once:
+several writers starve one another for seconds, and each would learn on its own.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from filelock import FileLock, Timeout
 
-from turncoat.service.store.interface import Later, Raced, Row, StoreDown, StoreError
+from turncoat.service.store.interface import DeferredResult, Row, StoreDown, StoreError, WriteConflict
 from turncoat.service.store.migrate import migrate
 
-WORDS = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
+DIALECT = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
 LISTED = re.compile(r"\bIN :(\w+)")
 READERS_KEPT = 8
-LARGEST_LEFT = 64 * 1024 * 1024  # bytes of the write-ahead file that stay once a long reader has let it grow
-OURS = {"migration", "experiment"}  # tables by which a file of ours is known
+LARGEST_LEFT = 64 * 1024 * 1024  # bytes that the write-ahead log is truncated to, after a long reader has let it grow
+SETTINGS = "journal_mode = WAL", "synchronous = FULL", "cache_size = -32768", "temp_store = MEMORY"
+OUR_TABLES = {"migration", "experiment"}  # tables that identify a file as Turncoat's
 
 
 class SQLiteSession:
@@ -36,17 +37,17 @@ class SQLiteSession:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def send(self, sql: str, **values: Any) -> Later[list[Row]]:
-        """Done at once: nothing travels here."""
+    def send(self, sql: str, **values: Any) -> DeferredResult[list[Row]]:
+        """Executed at once: there is no round trip to save."""
         found = self.rows(sql, **values)
         return lambda: found
 
     def rows(self, sql: str, **values: Any) -> list[Row]:
-        """What a query finds."""
+        """The rows of a query."""
         return self._connection.execute(*_bound(sql, values)).fetchall()
 
     def run(self, sql: str, **values: Any) -> int:
-        """Do it; how many rows it touched."""
+        """Run a statement; the number of rows that it changed."""
         return self._connection.execute(*_bound(sql, values)).rowcount
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
@@ -54,13 +55,13 @@ class SQLiteSession:
         self._connection.executemany(_insert(table, tuple(columns)), rows)
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row], *, key: int) -> set[Row]:
-        """Add those that are not there yet, and say which."""
+        """Insert the rows whose keys are new; return those keys."""
         sql = _insert(table, tuple(columns)) + " ON CONFLICT DO NOTHING"
         execute = self._connection.execute
         return {row[:key] for row in rows if execute(sql, row).rowcount}
 
     def update(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Set the other columns of the rows whose first column is the first value."""
+        """Update the rows identified by the first column; set the other columns."""
         sets = ", ".join(f"{column} = ?{i + 2}" for i, column in enumerate(columns[1:]))
         self._connection.executemany(f"UPDATE {table} SET {sets} WHERE {columns[0]} = ?1", rows)
 
@@ -70,103 +71,97 @@ class SQLiteSession:
         sql = f"{_insert(table, (*keys, *sums))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {adding}"
         self._connection.executemany(sql, rows)
 
-    def lock_experiment(self, experiment: int, *, wait: bool = False) -> Later[int | None]:
-        """Nobody else writes here at all."""
+    def lock_experiment(self, experiment: int, *, wait: bool = False) -> DeferredResult[int | None]:
+        """Its version. No lock is needed: SQLite has one writer."""
         found = self.rows("SELECT version FROM experiment WHERE id = :id", id=experiment)
         return lambda: next((version for (version,) in found), None)
 
-    def lock_everything(self) -> None:
-        """Nobody else writes here at all."""
+    def lock_settings(self) -> None:
+        """No lock is needed: SQLite has one writer."""
 
 
 class SQLiteStore:
-    """A file. Threads that write take turns at its one writing connection."""
+    """A SQLite file. Writing threads take turns at the one writing connection."""
 
     shared = False
 
-    def __init__(self, path: str | Path, *, beside: bool = False) -> None:
-        """`beside`: where a service has the file already, look over its shoulder and write a row now and then."""
+    def __init__(self, path: str | Path, *, allow_in_use: bool = False) -> None:
+        """`allow_in_use`: do not fail if a service holds the file; read it, and write a row now and then."""
         self.path = Path(path)
         self._readers: list[sqlite3.Connection] = []
         self._lock, self._writing = threading.Lock(), threading.RLock()
         self._is_closed = False
-        self._file = self._hold(beside)
+        self._file_lock = self._lock_file(allow_in_use)
         try:
             self._writer = self._connect()
-            self._identity = self._found()
+            self._identity = self._file_identity()
         except BaseException:
-            self._let_go()
+            self._file_lock.release()
             raise
         try:
-            if self._file is not None:
+            if self._file_lock.is_locked:
                 with self.transaction() as session:
-                    migrate(session, WORDS)
+                    migrate(session, DIALECT)
         except BaseException:
             self.close()
             raise
 
-    def _hold(self, beside: bool) -> int | None:
-        """Keep other processes out, for as long as this one lives."""
+    def _lock_file(self, allow_in_use: bool) -> FileLock:
+        """File lock: keep other processes out while this one lives; the system releases it if the process is killed."""
+        lock = FileLock(f"{self.path}.lock", mode=0o600, thread_local=False)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             _make_private(self.path)
-            file = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            lock.acquire(blocking=False)
+        except Timeout:
+            if not allow_in_use:
+                raise StoreError(
+                    f"{self.path} is in use by another process; one SQLite file serves one process "
+                    "(for several workers give a PostgreSQL address)"
+                ) from None
         except OSError as problem:
             raise StoreDown(f"{self.path} cannot be opened: {problem.strerror}") from problem
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            if beside:
-                return None
-            raise StoreError(
-                f"{self.path} is in use by another process; one SQLite file serves one process "
-                "(for several workers give a PostgreSQL address)"
-            ) from None
-        return file
+        return lock
 
     def _connect(self) -> sqlite3.Connection:
-        with _plainly(f"SQLite: {self.path}"):
+        with _translated_errors(f"SQLite: {self.path}"):
             connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, check_same_thread=False)
             try:
-                self._check_whose(connection)
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("PRAGMA cache_size = -32768")
-                connection.execute("PRAGMA temp_store = MEMORY")
-                connection.execute(f"PRAGMA journal_size_limit = {LARGEST_LEFT}")
+                self._check_owner(connection)
+                for setting in (*SETTINGS, f"journal_size_limit = {LARGEST_LEFT}"):
+                    connection.execute(f"PRAGMA {setting}")
             except BaseException:
                 connection.close()
                 raise
         return connection
 
-    def _check_whose(self, connection: sqlite3.Connection) -> None:
-        """A file of another program is refused before anything is written to it."""
+    def _check_owner(self, connection: sqlite3.Connection) -> None:
+        """Refuse another program's database before anything is written to it."""
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if tables and not OURS.issubset(tables):
+        if tables and not OUR_TABLES.issubset(tables):
             raise StoreError(
                 f"{self.path} is a database of another program, with the table {min(tables)!r}; "
                 "accepted is one that Turncoat made, or a new file"
             )
 
-    def _found(self) -> tuple[int, int] | None:
-        """Which file is at the path now."""
+    def _file_identity(self) -> tuple[int, int] | None:
+        """Device and inode of the file at the path."""
         try:
             found = self.path.stat()
         except OSError:
             return None
         return found.st_dev, found.st_ino
 
-    def _check_there(self) -> None:
-        """SQLite goes on writing to a file that was deleted, and nobody would ever read it again."""
-        if self._found() != self._identity:
+    def _check_file(self) -> None:
+        """Refuse to go on if the file was deleted or replaced: SQLite would write to the unlinked file."""
+        if self._file_identity() != self._identity:
             raise StoreDown(f"{self.path} was deleted or replaced while it was in use; put it back, or start again")
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteSession]:
-        """All of it or nothing."""
-        self._check_there()
-        with self._writing, _plainly():
+        """A transaction on the writing connection."""
+        self._check_file()
+        with self._writing, _translated_errors():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield SQLiteSession(self._writer)
@@ -178,8 +173,8 @@ class SQLiteStore:
 
     @contextmanager
     def reading(self) -> Iterator[SQLiteSession]:
-        """Look, without holding up who writes."""
-        self._check_there()
+        """A read-only transaction that does not block the writer."""
+        self._check_file()
         with self._lock:
             if self._is_closed:
                 raise StoreError("the store was closed")
@@ -188,7 +183,7 @@ class SQLiteStore:
             connection = self._connect()
             connection.execute("PRAGMA query_only = ON")
         try:
-            with _plainly():
+            with _translated_errors():
                 connection.execute("BEGIN")
                 yield SQLiteSession(connection)
         finally:
@@ -202,7 +197,7 @@ class SQLiteStore:
                 connection.close()
 
     def tidy(self) -> None:
-        """Room is used again at once here."""
+        """Nothing to do: SQLite reuses free pages at once."""
 
     def backup(self, path: Path) -> None:
         """Write a whole copy, while everything goes on."""
@@ -213,27 +208,19 @@ class SQLiteStore:
         except OSError as problem:
             raise StoreDown(f"{path} cannot be written: {problem.strerror}") from problem
         try:
-            self._copy(path)
+            with self.reading(), closing(self._connect()) as connection:
+                connection.execute("VACUUM INTO ?", (str(path),))
         except BaseException:
             path.unlink(missing_ok=True)
             raise
 
-    def _copy(self, path: Path) -> None:
-        with self.reading() as session:
-            session._connection.execute("ROLLBACK")  # VACUUM stands alone
-            session._connection.execute("PRAGMA query_only = OFF")
-            try:
-                session._connection.execute("VACUUM INTO ?", (str(path),))
-            finally:
-                session._connection.execute("PRAGMA query_only = ON")
-
     def size(self) -> int:
-        """Bytes on disk, what waits to be merged included."""
+        """Bytes on disk, with the write-ahead log."""
         parts = (self.path, Path(f"{self.path}-wal"))
         return sum(part.stat().st_size for part in parts if part.exists())
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close all connections and release the file lock."""
         with self._lock:
             if self._is_closed:
                 return
@@ -241,27 +228,22 @@ class SQLiteStore:
         for connection in self._readers:
             connection.close()
         self._writer.close()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        file, self._file = self._file, None  # once: its number may be another file's by then
-        if file is not None:
-            os.close(file)
+        self._file_lock.release()
 
 
 def _make_private(path: Path) -> None:
-    """A file that is new is for its owner alone: it will hold contexts, and what keys are known by."""
+    """Create the file with mode 0600: it will hold contexts and the hashes of keys."""
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
 
 
 @contextmanager
-def _plainly(where: str = "SQLite") -> Iterator[None]:
-    """SQLite's errors in our words."""
+def _translated_errors(where: str = "SQLite") -> Iterator[None]:
+    """Translate SQLite's errors to the store's."""
     try:
         yield
     except sqlite3.IntegrityError as problem:
         taken = problem.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
-        raise (Raced if taken else StoreError)(f"{where}: {problem}") from problem
+        raise (WriteConflict if taken else StoreError)(f"{where}: {problem}") from problem
     except sqlite3.OperationalError as problem:
         raise StoreDown(f"{where}: {problem}") from problem
     except sqlite3.DatabaseError as problem:

@@ -121,7 +121,8 @@ def test_the_log_is_read_only_as_fast_as_it_is_taken(served: Served, monkeypatch
             taken += 1
             yield line
 
-    monkeypatch.setattr(served.office.engine, "log", endless)
+    monkeypatch.setattr(served.context.engine, "log", endless)
+    monkeypatch.setattr(served.context.engine, "experiment", lambda key: None)  # there is one
     with served.connect() as connection:
         connection.sendall(b"GET /v1/experiments/e/log.ndjson HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(15) == b"HTTP/1.1 200 OK"
@@ -129,23 +130,23 @@ def test_the_log_is_read_only_as_fast_as_it_is_taken(served: Served, monkeypatch
         for _ in range(6):
             served.run(lambda: asyncio.sleep(0.1))
             counts.append(taken)
-        assert counts[-1] == counts[-2] == counts[-3], "it went on although nobody read"
+        assert counts[-1] == counts[-2] == counts[-3], "it went on although the client had stopped reading"
         assert counts[-1] * 1000 < 64 * 1024 * 1024
-        assert served.office.exports._value == limits.EXPORTS - 1
+        assert served.context.exports._value == limits.EXPORTS - 1
     for _ in range(100):
-        if served.office.exports._value == limits.EXPORTS:
+        if served.context.exports._value == limits.EXPORTS:
             break
         served.run(lambda: asyncio.sleep(0.02))
-    assert served.office.exports._value == limits.EXPORTS, "the end of the connection did not end the reading"
+    assert served.context.exports._value == limits.EXPORTS, "the end of the connection did not end the reading"
 
 
 def test_only_so_many_logs_at_the_same_time(asked: Direct) -> None:
     async def all_busy() -> Any:
         for _ in range(limits.EXPORTS):
-            await asked.office.exports.acquire()
+            await asked.context.exports.acquire()
         said = await asked.asked("GET", "/v1/experiments/e/log.ndjson")
         for _ in range(limits.EXPORTS):
-            asked.office.exports.release()
+            asked.context.exports.release()
         return said
 
     assert asked.run(all_busy()).status == 503

@@ -85,14 +85,14 @@ def test_with_keys_the_provider_shows_one(served: Served, client: Client) -> Non
     client.create(messages.NewExperiment(key="colour", arms=["red"]))
 
     def issue() -> str:
-        with served.office.store.transaction() as session:
+        with served.context.store.transaction() as session:
             return api_keys.issue(
-                session, api_keys.NewKey(name="flags", scopes=["decide"]), served.office.clock.now()
+                session, api_keys.NewKey(name="flags", scopes=["decide"]), served.context.clock.now()
             ).key
 
     async def issued() -> str:
-        made: str = await served.office.desk.run(issue)
-        served.office.ring.refresh()
+        made: str = await served.context.engine_thread.run(issue)
+        served.context.ring.refresh()
         return made
 
     key = served.run(issued)

@@ -1,14 +1,206 @@
-"""What the dashboard shows, as plain values: read in one look at the store, never through the engine's thread.
+"""What the dashboard shows, as plain values, read from the store and never through the engine thread.
 
-    windows.py       an experiment's life in at most 60 windows of time, from buckets
-    recent.py        the last 2,000 decisions, what is open, what was refused
-    explanation.py   what the learner says of itself
-    gains.py         what learning has gained, with intervals
-    tables.py        shares over time, the table of arms, marks, the audit
-    read.py          all of it together
-Nothing here reads a row more because the log is longer.
+    windows        an experiment's life in at most 60 windows of time, from buckets
+    estimates      means and gains from sums, with intervals
+    gains          what learning has gained, by window
+    recent         the last 2,000 decisions, what is open, what was refused
+    explanation    what the learner says of itself
+    tables         shares over time, the table of arms, marks, the audit
+Here: the list of experiments and the page of one. No query reads more rows because the log is longer, and what changes
+slowly is cached. Where a decision without a reward counts as a default, only decisions whose windows have all ended are
+counted: earlier, rewards would be in and defaults not, and every mean too high.
 """
 
-from turncoat.service.dashboard.data.read import Line, Page, Present, Views
+from __future__ import annotations
 
-__all__ = ["Line", "Page", "Present", "Views"]
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar, cast
+
+from turncoat.service.clock import Clock, SystemClock
+from turncoat.service.dashboard.data import recent, tables
+from turncoat.service.dashboard.data.estimates import Estimate, add, mean_reward
+from turncoat.service.dashboard.data.explanation import Explanation, read_explanation
+from turncoat.service.dashboard.data.gains import Gain, Segment, gain_series, gains, segments
+from turncoat.service.dashboard.data.recent import Backlog, Latest
+from turncoat.service.dashboard.data.tables import ArmLine, Change, Shares
+from turncoat.service.dashboard.data.windows import Windows, read_windows, step_for
+from turncoat.service.experiments.snapshot import Snapshot
+from turncoat.service.experiments.snapshot_cache import read_snapshot, read_snapshots
+from turncoat.service.store.interface import Session, Store
+
+T = TypeVar("T")
+
+POINTS, FEW_POINTS = 180, 40  # versions in a chart, and in a sparkline
+WIDE = 24  # windows in the charts of rewards
+PAGE = 25  # experiments on a page
+FEEDBACK = 6.0  # seconds for which the last decisions are cached
+LAGGING = 5.0  # seconds of applier lag that raise an alarm
+MUCH_LATE = 0.05  # share of the last day's rewards that raises an alarm
+MUCH_SILENCE = 0.05  # share of its closed decisions
+NEWEST = "ORDER BY e.id DESC LIMIT :limit OFFSET :skipped"
+
+
+class Present(NamedTuple):
+    """What the list and the page of an experiment both show."""
+
+    now: float
+    head: Snapshot
+    settled: float  # decisions before this time have all their rewards
+    pace: float
+    backlog: Backlog
+    reward: Estimate | None  # of the learn stream, in the last settled hour
+    control: Estimate | None
+    explanation: Explanation
+    path: list[Segment]
+
+    @property
+    def last_switch(self) -> Segment | None:
+        """The last switch that the learner believes in."""
+        return self.path[-1] if len(self.path) > 1 else None
+
+
+class Line(NamedTuple):
+    """An experiment in the list."""
+
+    present: Present
+    shares: Shares
+    alarms: list[str]
+
+
+class Page(NamedTuple):
+    """The page of one experiment. Windows are settled ones."""
+
+    present: Present
+    alarms: list[str]
+    arms: list[ArmLine]
+    shares: Shares
+    realised: Shares
+    windows: Windows
+    wide_windows: Windows  # fewer and longer ones
+    means: dict[str, list[Estimate | None]]
+    own: list[Estimate | None]
+    gains: list[Gain]
+    gained: list[Estimate | None]
+    latest: Latest
+    hours: dict[str, list[int]]
+    audit: list[Change]
+
+
+class DashboardData:
+    """Reads what pages show, from any thread."""
+
+    def __init__(self, store: Store, clock: Clock | None = None) -> None:
+        self._store = store
+        self._clock = clock or SystemClock()
+        self._cache: dict[tuple[str, int], tuple[float, Any]] = {}  # until when a value of an experiment is used
+
+    def experiments(self, page: int = 1) -> tuple[list[Line], bool]:
+        """One page of the list, the newest first, and whether there are more."""
+        now = self._clock.now()
+        with self._store.reading() as session:
+            heads = read_snapshots(session, NEWEST, limit=PAGE + 1, skipped=PAGE * (page - 1))
+            found = [self._line(session, head, now) for head in heads[:PAGE]]
+        return found, len(heads) > PAGE
+
+    def experiment(self, key: str) -> Page:
+        """The page of one experiment. Raises NotFound."""
+        now = self._clock.now()
+        with self._store.reading() as session:
+            return self._page(session, read_snapshot(session, key), now)
+
+    def _cached(self, what: str, head: Snapshot, now: float, seconds: float, read: Callable[[], T]) -> T:
+        """A value that is read again after so many seconds, or where the clock was set back."""
+        until, value = self._cache.get((what, head.id), (-math.inf, None))
+        if not until - seconds <= now < until:
+            value = read()
+            self._cache[what, head.id] = now + seconds, value
+        return cast(T, value)
+
+    def _line(self, session: Session, head: Snapshot, now: float) -> Line:
+        present, _ = self._present(session, head, now, patience=10.0)
+        return Line(present, tables.read_shares(session, head, FEW_POINTS), list(alarms(present)))
+
+    def _present(self, session: Session, head: Snapshot, now: float, patience: float) -> tuple[Present, Windows]:
+        """`patience`: seconds after which the learner is asked again."""
+        config, age = head.config, now - head.created_at
+        settled = now - config.reward_window_s if config.default_reward is not None else now
+        fresh = min(max(step_for(age) / 20.0, 1.0), 60.0)
+        windows = self._cached(
+            "windows", head, now, fresh, lambda: read_windows(session, head.id, head.created_at, now)
+        )
+        explanation = self._cached("explanation", head, now, patience, lambda: read_explanation(session, head.id))
+        cells = recent.read_recent(session, head.id, settled, age)
+        control = config.control.arm if config.control is not None else None
+        ours = add(cell.sums for cell in cells if cell.stream == "learn").unweighted
+        theirs = add(cell.sums for cell in cells if cell.stream == "control" and cell.arm == control)
+        present = Present(
+            now,
+            head,
+            settled,
+            recent.read_pace(session, head.id, config.reward_window_s, age, now),
+            recent.read_backlog(session, head.id, now),
+            mean_reward(ours, config.reward),
+            mean_reward(theirs, config.reward),
+            explanation,
+            segments(windows, explanation.switches, explanation.best, explanation.rounds, config.reward),
+        )
+        return present, windows
+
+    def _page(self, session: Session, head: Snapshot, now: float) -> Page:
+        present, everything = self._present(session, head, now, patience=2.5)
+        windows, rewards = everything.until(present.settled), head.config.reward
+        wide = windows.merged(WIDE)
+        arms = tables.read_arms(session, head, everything, windows)
+        names = [row.arm for row in head.arms]
+        control = head.config.control.arm if head.config.control is not None else None
+        added = {line.row.arm: line.added_at for line in arms if line.n}
+        found = gains(windows, control, added, present.path, rewards)
+        rival = next((one.name for one in found if one.over == "arm" and not one.gain.is_thin), None)
+        latest = self._cached("latest", head, now, FEEDBACK, lambda: recent.read_latest(session, head.id, len(names)))
+        hours = self._cached("hours", head, now, FEEDBACK, lambda: recent.read_hours(session, head.id, now))
+        return Page(
+            present=present,
+            alarms=list(alarms(present, latest, hours)),
+            arms=arms,
+            shares=tables.read_shares(session, head, POINTS),
+            realised=tables.realised(windows, names),
+            windows=windows,
+            wide_windows=wide,
+            means=tables.window_means(wide, names, rewards),
+            own=tables.own_means(wide, rewards),
+            gains=found,
+            gained=gain_series(windows, control, rival, rewards),
+            latest=latest,
+            hours=hours,
+            audit=tables.read_changes(session, head.key),
+        )
+
+
+def alarms(
+    present: Present, latest: Latest | None = None, hours: Mapping[str, list[int]] | None = None
+) -> Iterator[str]:
+    """Alarms: conditions that need attention."""
+    if present.explanation.damage:
+        yield f"It can neither learn nor be asked: {present.explanation.damage}."
+    if present.backlog.lag > LAGGING:
+        yield f"The oldest reward has waited {present.backlog.lag:.0f} s to be learned from."
+    if present.head.state == "running" and not present.head.active():
+        yield "No arm is active, so nothing can be decided."
+    if latest is not None and not latest.ratio.is_fine:
+        yield "Arms are not served as often as their probabilities say: see the sample-ratio check."
+    if hours is None:
+        return
+    for kind, what in (("conflict", "contradict an earlier one"), ("out_of_range", "were out of range")):
+        if n := sum(hours[kind][-2:]):
+            yield f"{n} rewards of the last two hours {what}, and were not learned from."
+    total = {kind: sum(counts) for kind, counts in hours.items()}
+    told = total["rewarded"] + total["late"]
+    if total["late"] > MUCH_LATE * told:
+        yield f"{total['late'] / told:.0%} of the last day's rewards came after their window had ended."
+    ended = total["expired"] + total["rewarded"] + total["defaulted"]
+    if total["expired"] > MUCH_SILENCE * ended:
+        yield (
+            f"{total['expired'] / ended:.0%} of the last day's decisions ended without a reward, and taught nothing: "
+            "if silence means that an arm did badly, set a default reward."
+        )

@@ -24,12 +24,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from turncoat.service.messages import RewardRule
 
 Z = 1.959963984540054  # of a normal variable, 2.5 % lie above this
 THIN = 30.0  # fewer effective decisions than this, and an estimate is shown in grey
 MISMATCH = 0.001  # the level of the sample-ratio check
+EVERYTHING = RewardRule(min=-math.inf, max=math.inf)
 
 
 class Sums(NamedTuple):
@@ -56,19 +58,7 @@ class Sums(NamedTuple):
         return Sums(self.n, self.r, self.r2, self.n, self.n, self.r, self.r2, self.r, self.r2)
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """What rewards can be."""
-
-    low: float = 0.0
-    high: float = 1.0
-
-
-EVERYTHING = Range(-math.inf, math.inf)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A figure with its interval at 95 %, and how many effective decisions it rests on."""
 
     value: float
@@ -92,7 +82,7 @@ def add(sums: Iterable[Sums]) -> Sums:
     return Sums(*map(math.fsum, zip(*sums, strict=True)))
 
 
-def mean_reward(arm: Sums, rewards: Range) -> Estimate | None:
+def mean_reward(arm: Sums, rewards: RewardRule) -> Estimate | None:
     """The importance-weighted mean reward of an arm, or None if it has none. (The unweighted mean, where all w = 1.)"""
     if arm.w <= 0.0:
         return None
@@ -101,7 +91,7 @@ def mean_reward(arm: Sums, rewards: Range) -> Estimate | None:
     return _around(arm.wr / arm.w, centre, half, arm.effective, rewards)
 
 
-def gain_over_control(learn: Sums, control: Sums, rewards: Range) -> Estimate | None:
+def gain_over_control(learn: Sums, control: Sums, rewards: RewardRule) -> Estimate | None:
     """What the learn stream brought above n times the mean of the control stream."""
     if learn.n <= 0.0 or control.n <= 0.0:
         return None
@@ -111,7 +101,7 @@ def gain_over_control(learn: Sums, control: Sums, rewards: Range) -> Estimate | 
     return _around(value, centre, half, control.n)
 
 
-def gain_over_arm(learn: Sums, arm: Sums, rewards: Range) -> Estimate | None:
+def gain_over_arm(learn: Sums, arm: Sums, rewards: RewardRule) -> Estimate | None:
     """What the learn stream brought above what the arm would have brought, had it been served in each of its decisions.
 
     `arm`: those decisions of the learn stream that served the arm.
@@ -119,7 +109,7 @@ def gain_over_arm(learn: Sums, arm: Sums, rewards: Range) -> Estimate | None:
     return gain_over_path([(learn, arm)], rewards)
 
 
-def gain_over_path(segments: Sequence[tuple[Sums, Sums]], rewards: Range) -> Estimate | None:
+def gain_over_path(segments: Sequence[tuple[Sums, Sums]], rewards: RewardRule) -> Estimate | None:
     """The same against a path: of each segment all decisions, and those of the arm that the path has there.
 
     The values and the variances of the segments add up. A segment whose arm was never served says nothing about it
@@ -136,20 +126,17 @@ def gain_over_path(segments: Sequence[tuple[Sums, Sums]], rewards: Range) -> Est
     return _around(math.fsum(values), math.fsum(centres), half, min(arm.effective for _, arm in known))
 
 
-def worth(n: float, to: Sums, left: Sums, rewards: Range) -> Estimate | None:
+def worth(n: float, to: Sums, left: Sums, rewards: RewardRule) -> Estimate | None:
     """What serving one arm n times brings above serving another: n times the difference of their weighted means."""
     if to.w <= 0.0 or left.w <= 0.0:
         return None
     fours = [_plus_four(sums, rewards) for sums in (to, left)]
     half = Z * n * math.sqrt(sum(_square(four) / (four.w * four.w) for four in fours))
-    value = n * (to.wr / to.w - left.wr / left.w)
-    return _around(
-        value, n * (fours[0].wr / fours[0].w - fours[1].wr / fours[1].w), half, min(to.effective, left.effective)
-    )
+    value, centre = (n * (a.wr / a.w - b.wr / b.w) for a, b in ((to, left), fours))
+    return _around(value, centre, half, min(to.effective, left.effective))
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRatio:
+class SampleRatio(NamedTuple):
     """How often arms were served against how often they should have been. `odd`: the arms that are out of bounds."""
 
     n: int
@@ -179,9 +166,9 @@ def sample_ratio(n: int, served: Mapping[str, int], expected: Mapping[str, tuple
     return SampleRatio(n, MISMATCH, tuple(odd))
 
 
-def _around(value: float, centre: float, half: float, effective: float, ends: Range = EVERYTHING) -> Estimate:
+def _around(value: float, centre: float, half: float, effective: float, ends: RewardRule = EVERYTHING) -> Estimate:
     low, high = min(value, centre - half), max(value, centre + half)
-    return Estimate(value, max(low, ends.low), min(high, ends.high), effective)
+    return Estimate(value, max(low, ends.min), min(high, ends.max), effective)
 
 
 def _square(s: Sums) -> float:
@@ -196,15 +183,15 @@ def _unseen(s: Sums) -> float:
     return max(_square(s) - (s.wr2 - 2.0 * mean * s.wr + mean * mean * s.w), 0.0)
 
 
-def _plus_four(s: Sums, rewards: Range) -> Sums:
+def _plus_four(s: Sums, rewards: RewardRule) -> Sums:
     """With four more decisions, two at either end of the range, each of the weight Σw² / Σw."""
     w = s.w2 / s.w
-    once, square = 2.0 * (rewards.low + rewards.high), 2.0 * (rewards.low**2 + rewards.high**2)
+    once, square = 2.0 * (rewards.min + rewards.max), 2.0 * (rewards.min**2 + rewards.max**2)
     four = Sums(4.0, once, square, 4.0 * w, 4.0 * w * w, w * once, w * square, w * w * once, w * w * square)
     return add((s, four))
 
 
-def _unseen_mean(s: Sums, rewards: Range) -> float:
+def _unseen_mean(s: Sums, rewards: RewardRule) -> float:
     """The mean with four more decisions that stand for the unseen ones only: of weight w − 1, not w."""
     w = s.w2 / s.w - 1.0
-    return (s.wr + 2.0 * w * (rewards.low + rewards.high)) / (s.w + 4.0 * w)
+    return (s.wr + 2.0 * w * (rewards.min + rewards.max)) / (s.w + 4.0 * w)

@@ -1,12 +1,15 @@
-"""What the learner says of itself, for people: the arm it believes in, whom it trusts, the switches it believes in."""
+"""The learner's explanation of itself: the arm and the switches that it believes in, and the bases that it trusts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from turncoat.service.dashboard.data.gains import Believed
 from turncoat.service.experiments.snapshot_cache import read_learner
 from turncoat.service.store.interface import Session, StoreDown, StoreError
+
+if TYPE_CHECKING:
+    from turncoat.learners.turncoat.explain import Switch
 
 KINDS = {
     "clipped": ("Slow weights", "learn from everything, a little at a time; hard to fool"),
@@ -16,9 +19,8 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Faith:
-    """One kind of those who propose arms: how much it is trusted, and what the most trusted of them says."""
+class BaseKind(NamedTuple):
+    """One kind of base: its trust, and the proposal of its most trusted base."""
 
     name: str
     what: str
@@ -27,51 +29,37 @@ class Faith:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
-    """What it thinks now. `since`: the round from which on it believes in `best`."""
+class Explanation(NamedTuple):
+    """The learner's explanation, as far as pages show it. `since`: the round from which it believes `best` to be best.
 
-    version: int
-    rounds: int
-    best: str | None
-    since: int | None
-    sure: float | None
-    likeliest: str
-    chance: float
-    n_switches: int
-    believed: list[Believed]
-    faiths: list[Faith]
-    damage: str = ""  # why it cannot be asked
+    The defaults are those of a learner whose state is damaged: its decisions and rewards can still be shown.
+    """
 
-
-def speechless(damage: str) -> Thought:
-    """Of a learner whose state is damaged. What it served and what came of it is there all the same."""
-    return Thought(0, 0, None, None, None, "", 0.0, 0, [], [], damage)
+    rounds: int = 0
+    best: str | None = None
+    since: int | None = None
+    sure: float | None = None
+    likeliest: str = ""
+    chance: float = 0.0
+    n_switches: int = 0
+    switches: Sequence[Switch] = ()
+    kinds: Sequence[BaseKind] = ()
+    damage: str = ""  # why there is no explanation
 
 
-def read_thought(session: Session, experiment: int) -> Thought:
-    """Wakes a copy of the learner up and asks it: some 2 ms with ten arms."""
+def read_explanation(session: Session, experiment: int) -> Explanation:
+    """Restore a copy of the learner and ask it: about 2 ms with ten arms."""
     try:
-        version, learner = read_learner(session, experiment)
+        _, learner = read_learner(session, experiment)
     except StoreDown:
         raise
     except StoreError as problem:
-        return speechless(str(problem))
+        return Explanation(damage=str(problem))
     said = learner.explain()
-    faiths: list[Faith] = []
+    kinds: list[BaseKind] = []
     for kind, trust in said.kinds.items():
         first = max((base for base in said.bases if base.kind == kind), key=lambda base: base.trust)
         name, what = KINDS.get(kind, (kind, ""))
-        faiths.append(Faith(name, what, min(trust, 1.0), str(first.arm), first.why))
-    return Thought(
-        version,
-        said.rounds,
-        None if said.best is None else str(said.best),
-        said.since,
-        said.sure,
-        str(said.likeliest),
-        said.chance,
-        said.n_switches,
-        [Believed(one.when, str(one.left), str(one.to), one.sure) for one in said.switches],
-        faiths,
-    )
+        kinds.append(BaseKind(name, what, min(trust, 1.0), str(first.arm), first.why))
+    copied = {name: getattr(said, name) for name in Explanation._fields if name not in ("kinds", "damage")}
+    return Explanation(**copied, kinds=kinds)

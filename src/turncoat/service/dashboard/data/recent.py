@@ -1,20 +1,20 @@
-"""What has happened of late: the last 2,000 decisions, what is open, what was refused. Long logs take no longer."""
+"""Recent events: the last 2,000 decisions, open ones, refused rewards. The cost does not grow with the log."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from turncoat.service.dashboard.data.estimates import SampleRatio, sample_ratio
 from turncoat.service.dashboard.data.windows import FINE, MIDDLE, Cell, read_cells
-from turncoat.service.store.interface import Session
+from turncoat.service.store.interface import Row, Session
 
-LAST = 2_000  # decisions looked at, of all experiments
-MOST_OPEN, MOST_REFUSED = 2_000, 5_000  # rows looked at
-MOST_SHARES = 60_000  # probabilities looked at
+LAST = 2_000  # decisions read, of all experiments
+MOST_OPEN, MOST_REFUSED = 2_000, 5_000  # rows read
+MOST_SHARES = 60_000  # probabilities decoded
 PACE = 600.0  # seconds over which decisions are counted
 HOURS = 24
 
@@ -52,27 +52,23 @@ INBOX = "SELECT COUNT(*), MIN(received_at) FROM inbox WHERE experiment = :experi
 KINDS = ("rewarded", "defaulted", "expired", "late", "duplicate", "conflict", "out_of_range", "orphan")
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """Rewards that wait for the applier, and for how many seconds the oldest has."""
+class Backlog(NamedTuple):
+    """The number of rewards in the inbox, and the age of the oldest in seconds."""
 
     n: int
     lag: float
 
 
-@dataclass(frozen=True, slots=True)
-class Delays:
-    """Seconds from a decision to its reward, over the last ones."""
+class Delays(NamedTuple):
+    """Quantiles of the seconds from a decision to its reward."""
 
-    n: int
     half: float
     nine_tenths: float
     almost_all: float  # 99 %
 
 
-@dataclass(frozen=True, slots=True)
-class Latest:
-    """What the last decisions say."""
+class Latest(NamedTuple):
+    """Statistics of the last decisions."""
 
     n: int
     ratio: SampleRatio
@@ -85,7 +81,8 @@ def read_latest(session: Session, experiment: int, n_arms: int) -> Latest:
     rows = session.rows(LATEST, experiment=experiment, limit=limit)
     learned = [(arm, own, version) for arm, own, version, stream, *_ in rows if stream == "learn"]
     waits = sorted(max(rewarded - decided, 0.0) for *_, decided, outcome, rewarded in rows if outcome == "rewarded")
-    return Latest(len(rows), _ratio(session, experiment, learned), _delays(waits))
+    quantiles = [waits[int(q * len(waits))] for q in (0.5, 0.9, 0.99)] if waits else []
+    return Latest(len(rows), _ratio(session, experiment, learned), Delays(*quantiles) if waits else None)
 
 
 def _ratio(session: Session, experiment: int, learned: Sequence[tuple[str, str | None, int]]) -> SampleRatio:
@@ -101,26 +98,19 @@ def _ratio(session: Session, experiment: int, learned: Sequence[tuple[str, str |
     return sample_ratio(len(learned), Counter(arm for arm, _, _ in learned), expected)
 
 
-def _delays(waits: Sequence[float]) -> Delays | None:
-    if not waits:
-        return None
-    half, nine_tenths, almost_all = (waits[min(int(q * len(waits)), len(waits) - 1)] for q in (0.5, 0.9, 0.99))
-    return Delays(len(waits), half, nine_tenths, almost_all)
-
-
 def read_backlog(session: Session, experiment: int, now: float) -> Backlog:
-    """What waits."""
+    """The experiment's inbox."""
     n, oldest = session.rows(INBOX, experiment=experiment)[0]
     return Backlog(int(n), max(now - oldest, 0.0) if n else 0.0)
 
 
 def read_open(session: Session, experiment: int) -> dict[str, int]:
-    """How many decisions of each arm wait for a reward; of many, the latest 2,000 only."""
+    """Open decisions per arm; at most the latest 2,000 are counted."""
     return {arm: int(n) for arm, n in session.rows(OPEN, experiment=experiment, limit=MOST_OPEN)}
 
 
 def read_pace(session: Session, experiment: int, window_s: float, age: float, now: float) -> float:
-    """Decisions an hour at the pace of the last ten minutes, closed ones and open ones."""
+    """Decisions per hour, closed and open, at the rate of the last ten minutes."""
     time = min(PACE, max(age, 1.0))
     closed = read_closed(session, experiment, FINE, (int(now - time), int(now) + 1))
     n, first = session.rows(NEW, experiment=experiment, since=now - time + window_s, limit=MOST_OPEN)[0]
@@ -129,30 +119,26 @@ def read_pace(session: Session, experiment: int, window_s: float, age: float, no
 
 
 def read_closed(session: Session, experiment: int, width: int, period: tuple[int, int]) -> list[list[int]]:
-    """Of each hour since 1970 that has any: its number, decisions closed; rewarded, defaulted and expired ones."""
+    """Per hour with any: its number since 1970, decisions closed, and of these rewarded, defaulted and expired ones."""
     rows = session.rows(CLOSED, experiment=experiment, width=width, step=3_600, since=period[0], until=period[1])
     return [[int(number) for number in row] for row in rows]
 
 
 def read_recent(session: Session, experiment: int, settled: float, age: float) -> list[Cell]:
-    """What was closed of the last hour whose rewards are all in."""
+    """The closed decisions of the last settled hour."""
     width = FINE if age <= 7_000.0 else MIDDLE
     until = int(settled) // width * width
     return read_cells(session, experiment, width, 3_600, (until - 3_600, until))
 
 
 def read_hours(session: Session, experiment: int, now: float) -> dict[str, list[int]]:
-    """How many decisions ended how, and how many rewards were refused why, in each of the last 24 hours."""
+    """Decisions by outcome and refused rewards by reason, in each of the last 24 hours."""
     first = int(now) // 3_600 - HOURS + 1
     hours = {kind: [0] * HOURS for kind in KINDS}
-
-    def note(hour: int, kind: str, n: int) -> None:
-        if 0 <= hour - first < HOURS and kind in hours:
-            hours[kind][hour - first] += int(n)
-
-    for hour, _, *ended in read_closed(session, experiment, MIDDLE, (first * 3_600, int(now) + 1)):
-        for kind, n in zip(KINDS, ended, strict=False):
-            note(hour, kind, n)
-    for hour, status, n in session.rows(REFUSED, experiment=experiment, since=first * 3_600.0, limit=MOST_REFUSED):
-        note(int(hour), status, n)
+    closed = read_closed(session, experiment, MIDDLE, (first * 3_600, int(now) + 1))
+    found: list[Row] = [(hour, kind, n) for hour, _, *ns in closed for kind, n in zip(KINDS, ns, strict=False)]
+    found += session.rows(REFUSED, experiment=experiment, since=first * 3_600.0, limit=MOST_REFUSED)
+    for hour, kind, n in found:
+        if 0 <= int(hour) - first < HOURS and kind in hours:
+            hours[kind][int(hour) - first] += int(n)
     return hours

@@ -1,17 +1,18 @@
-"""Parts of an experiment's page: shares over time, the table of arms, means by window, who changed what."""
+"""Tables and series of an experiment's page: shares over time, arms, means by window, audit."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 
-from turncoat.service.dashboard.data.estimates import Estimate, Range, Sums, add, mean_reward
+from turncoat.service.dashboard.data.estimates import Estimate, Sums, add, mean_reward
 from turncoat.service.dashboard.data.recent import read_open
 from turncoat.service.dashboard.data.windows import Windows, by_window
-from turncoat.service.experiments.snapshot import Snapshot
+from turncoat.service.experiments.snapshot import ArmRow, Snapshot
+from turncoat.service.messages import RewardRule
 from turncoat.service.store.interface import Session
 
 MOST_CHANGES = 50
@@ -21,19 +22,14 @@ VERSIONS = (
 CHANGES = """
     SELECT seq, at, actor, action, before, after, hash FROM audit WHERE experiment = :key ORDER BY seq DESC LIMIT :limit
 """
+EVENTS = {"add arm": "{arm} added", "change arm": "{arm} {state}", "change": "{state}"}  # by action
 ADDED = "SELECT arm, added_at FROM arm WHERE experiment = :experiment"
 
 
-@dataclass(frozen=True, slots=True)
-class ArmLine:
-    """An arm in the table."""
+class ArmLine(NamedTuple):
+    """A row of the table of arms."""
 
-    arm: str
-    place: int
-    state: str
-    floor: float
-    cap: float
-    payload: Any
+    row: ArmRow
     share: float
     added_at: float
     n_open: int
@@ -42,26 +38,16 @@ class ArmLine:
     mean: Estimate | None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that somebody did, to be marked in pictures."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """What was served from each time on: a row of shares a time, in the order of `arms`."""
+class Shares(NamedTuple):
+    """Shares over time: one row of shares per time, in the order of `arms`."""
 
     arms: list[str]
     times: list[float]
     rows: list[list[float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Who changed what: an entry of the audit, `before` and `after` as JSON."""
+class Change(NamedTuple):
+    """An entry of the audit, `before` and `after` as JSON."""
 
     seq: int
     at: float
@@ -72,22 +58,15 @@ class Change:
     hash: str
 
     @property
-    def event(self) -> Event | None:
-        """As a mark in a picture, if it is one of what can be served."""
+    def event(self) -> str:
+        """The text of a mark in charts, if the change affects what is served."""
         after = msgspec.json.decode(self.after)
-        if not isinstance(after, dict):
-            return None
-        if self.action == "add arm":
-            return Event(self.at, f"{after.get('arm')} added")
-        if self.action == "change arm" and "state" in after:
-            return Event(self.at, f"{after.get('arm')} {after['state']}")
-        if self.action == "change" and "state" in after:
-            return Event(self.at, str(after["state"]))
-        return None
+        is_one = isinstance(after, dict) and "state" in after
+        return EVENTS.get(self.action, "").format_map(after) if is_one else ""
 
 
 def read_shares(session: Session, head: Snapshot, points: int) -> Shares:
-    """What was served, at so many versions evenly over its life, found by their numbers."""
+    """The shares served, at about `points` versions spread evenly over the experiment's life."""
     step = max(-(-head.version // points), 1)
     wanted = [*range(head.version, 0, -step), 1]
     rows = session.rows(VERSIONS, experiment=head.id, versions=sorted(set(wanted)))
@@ -98,35 +77,29 @@ def read_shares(session: Session, head: Snapshot, points: int) -> Shares:
 
 def read_arms(session: Session, head: Snapshot, everything: Windows, settled: Windows) -> list[ArmLine]:
     """The table of arms."""
-    waiting, rewards = read_open(session, head.id), Range(head.config.reward.min, head.config.reward.max)
-    added = {str(arm): float(at) for arm, at in session.rows(ADDED, experiment=head.id)}
-    counts: dict[str, tuple[int, int]] = {}
+    waiting = read_open(session, head.id)
+    added: dict[str, float] = dict(session.rows(ADDED, experiment=head.id))
+    n, rewarded, sums = Counter[str](), Counter[str](), defaultdict[str, list[Sums]](list)
     for cell in everything.cells:
-        n, rewarded = counts.get(cell.arm, (0, 0))
-        counts[cell.arm] = n + cell.n, rewarded + cell.n_rewarded
-    sums: dict[str, list[Sums]] = {}
+        n[cell.arm] += cell.n
+        rewarded[cell.arm] += cell.n_rewarded
     for cell in settled.stream("learn"):
-        sums.setdefault(cell.arm, []).append(cell.sums)
+        sums[cell.arm].append(cell.sums)
     return [
         ArmLine(
-            arm=row.arm,
-            place=row.position,
-            state=row.state,
-            floor=row.floor,
-            cap=row.cap,
-            payload=row.payload,
+            row=row,
             share=head.probabilities.get(row.arm, 0.0),
             added_at=added[row.arm],
             n_open=waiting.get(row.arm, 0),
-            n=counts.get(row.arm, (0, 0))[0],
-            n_rewarded=counts.get(row.arm, (0, 0))[1],
-            mean=mean_reward(add(sums.get(row.arm, [])), rewards),
+            n=n[row.arm],
+            n_rewarded=rewarded[row.arm],
+            mean=mean_reward(add(sums[row.arm]), head.config.reward),
         )
         for row in head.arms
     ]
 
 
-def window_means(windows: Windows, arms: Iterable[str], rewards: Range) -> dict[str, list[Estimate | None]]:
+def window_means(windows: Windows, arms: Iterable[str], rewards: RewardRule) -> dict[str, list[Estimate | None]]:
     """The weighted mean of each arm in each window."""
     found: dict[str, list[Estimate | None]] = {arm: [None] * windows.n_windows for arm in arms}
     for cell in windows.stream("learn"):
@@ -134,14 +107,14 @@ def window_means(windows: Windows, arms: Iterable[str], rewards: Range) -> dict[
     return found
 
 
-def own_means(windows: Windows, rewards: Range) -> list[Estimate | None]:
-    """What the learn stream brought in each window, whatever it served."""
+def own_means(windows: Windows, rewards: RewardRule) -> list[Estimate | None]:
+    """The unweighted mean reward of the learn stream in each window."""
     cells = by_window(windows.stream("learn"), windows.n_windows)
     return [mean_reward(add(cell.sums for cell in some).unweighted, rewards) for some in cells]
 
 
 def realised(windows: Windows, arms: Sequence[str]) -> Shares:
-    """Which share of the learn stream's decisions each arm had in each window that had any."""
+    """Each arm's share of the learn stream's decisions, in each window that has any."""
     times: list[float] = []
     rows: list[list[float]] = []
     for window, cells in enumerate(by_window(windows.stream("learn"), windows.n_windows)):

@@ -1,4 +1,4 @@
-"""An experiment's life in at most 60 windows of time: the sums of each arm and stream in each, read from buckets.
+"""Time windows: an experiment's life in at most 60 windows, with sums per arm and stream, read from buckets.
 
 Buckets of 10 s are kept for two hours, of 300 s for eight days, of three hours for ever: the width is chosen so that
 all of its life is there and no more than some thousand rows are read, however long the log is.
@@ -15,8 +15,7 @@ from turncoat.service.dashboard.data.estimates import Sums, add
 from turncoat.service.store.interface import Session
 
 MOST = 60
-COUNTS = ("n", "n_rewarded", "n_defaulted", "n_expired")
-LONGEST = 90 * 86_400.0  # seconds: what is older is left out
+LONGEST = 90 * 86_400.0  # seconds: older decisions are left out
 FINE, MIDDLE, COARSE = 10, 300, 10_800
 SUMMED = """
     SELECT start / :step, arm, stream, SUM(n), SUM(n_rewarded), SUM(n_defaulted), SUM(n_expired),
@@ -28,7 +27,7 @@ SUMMED = """
 
 
 class Cell(NamedTuple):
-    """What was closed of one arm and stream in one window."""
+    """The closed decisions of one arm and stream in one window."""
 
     window: int
     arm: str
@@ -42,7 +41,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Windows:
-    """All cells. Window i is from `start + i * step` on, and lasts `step` seconds."""
+    """All cells. Window i begins at `start + i * step` and lasts `step` seconds."""
 
     start: float
     step: float
@@ -50,7 +49,7 @@ class Windows:
     cells: list[Cell] = field(default_factory=list)
 
     def begins(self, window: int) -> float:
-        """When a window begins. The one after the last tells when that ends."""
+        """The start of a window. For `n_windows`: the end of the last one."""
         return self.start + window * self.step
 
     def first_at(self, moment: float) -> int:
@@ -63,7 +62,7 @@ class Windows:
         return Windows(self.start, self.step, n, [cell for cell in self.cells if cell.window < n])
 
     def merged(self, most: int) -> Windows:
-        """At most so many windows, each as long as several of these. A last one that is not whole is left out."""
+        """The windows merged to at most `most` longer ones. An incomplete last one is left out."""
         times = max(-(-self.n_windows // most), 1)
         n = self.n_windows // times
         cells: dict[tuple[int, str, str], list[Cell]] = {}
@@ -86,15 +85,20 @@ class Windows:
 
 
 def width_for(age: float) -> int:
-    """The narrowest buckets that are all still there, unless they are very many."""
+    """The narrowest buckets that are retained for this age, unless there would be too many."""
     return FINE if age <= 7_000.0 else MIDDLE if age <= 345_600.0 else COARSE
+
+
+def step_for(age: float) -> int:
+    """The length of a window in seconds: a multiple of the buckets' width."""
+    width = width_for(age)
+    return width * max(-(-int(age) // (width * MOST)), 1)
 
 
 def read_windows(session: Session, experiment: int, created_at: float, now: float) -> Windows:
     """All of an experiment's life, or its last 90 days."""
     age = min(max(now - created_at, 0.0), LONGEST)
-    width = width_for(age)
-    step = width * max(-(-int(age) // (width * MOST)), 1)
+    width, step = width_for(age), step_for(age)
     first = int(now - age) // step
     n_windows = int(now) // step - first + 1
     cells = read_cells(session, experiment, width, step, (first * step, int(now) + 1))
@@ -103,7 +107,7 @@ def read_windows(session: Session, experiment: int, created_at: float, now: floa
 
 
 def read_cells(session: Session, experiment: int, width: int, step: int, period: tuple[int, int]) -> list[Cell]:
-    """Buckets of one width that begin in a period, added up over steps; `window` counts steps since 1970."""
+    """The buckets of one width in a period, summed per step; `window` counts steps since 1970."""
     rows = session.rows(SUMMED, experiment=experiment, width=width, step=step, since=period[0], until=period[1])
     return [
         Cell(
@@ -123,5 +127,5 @@ def by_window(cells: Iterable[Cell], n_windows: int) -> list[list[Cell]]:
 
 
 def _merged(key: tuple[int, str, str], cells: list[Cell]) -> Cell:
-    n, rewarded, defaulted, expired = (sum(getattr(cell, name) for cell in cells) for name in COUNTS)
+    n, rewarded, defaulted, expired = map(sum, zip(*(cell[3:7] for cell in cells), strict=True))
     return Cell(*key, n, rewarded, defaulted, expired, add(cell.sums for cell in cells))

@@ -1,25 +1,25 @@
-"""An experiment's page, drawn: pictures, colours and words for its template. Of many arms, only the busiest."""
+"""The page of an experiment: charts, colours and texts for its template. Of many arms, only the busiest."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from markupsafe import Markup
 
-from turncoat.service.dashboard.charts import Caption, Layer, Mark, banded, colour, reach, stacked
+from turncoat.service.dashboard import charts
+from turncoat.service.dashboard.charts import Caption, Layer, Mark, banded, bars, reach, stacked, whisker
+from turncoat.service.dashboard.data import Page
 from turncoat.service.dashboard.data.estimates import THIN, Estimate
-from turncoat.service.dashboard.data.gains import Gain, Segment
-from turncoat.service.dashboard.data.read import Page
+from turncoat.service.dashboard.data.gains import Gain
 from turncoat.service.dashboard.data.recent import MOST_OPEN
 from turncoat.service.dashboard.data.tables import Shares
-from turncoat.service.dashboard.formats import moment, share, span
-from turncoat.service.dashboard.glyphs import bars, whisker
-from turncoat.service.dashboard.scales import time_axis, value_axis
+from turncoat.service.dashboard.formats import moment, share
+from turncoat.service.experiments.snapshot import to_json
 
-FULL_REACH = 0.95  # of an arm that could be served in fewer decisions this is said
-MOST_LAYERS, MOST_PANELS, MOST_ROWS = 12, 12, 50
+FULL_REACH = 0.95  # an arm that could be served in fewer decisions gets a note
+MOST_LAYERS, MOST_PANELS, MOST_ROWS = 12, 12, 50  # there are twelve colours
 KINDS = {
     "rewarded": ("rewarded", "decisions whose reward came in time"),
     "defaulted": ("defaulted", "no reward in time: the default counts"),
@@ -33,31 +33,28 @@ KINDS = {
 BAD = {"late", "conflict", "out_of_range", "orphan"}
 
 
-def portrait(page: Page) -> dict[str, Any]:
-    """Everything the template needs beside the page itself."""
-    head = page.present.head
+def experiment_values(page: Page) -> dict[str, Any]:
+    """The values that the template needs besides the page's data."""
     colours = colours_of(page.shares)
-    busiest = sorted(page.arms, key=lambda line: (-line.n, line.place))
-    shown = {line.arm for line in busiest[:MOST_PANELS]}
+    busiest = sorted(page.arms, key=lambda line: -line.n)
+    shown = {line.row.arm for line in busiest[:MOST_PANELS]}
     n_open = sum(line.n_open for line in page.arms)
     n_closed = sum(line.n for line in page.arms)
     rows = [line for line in page.arms if len(page.arms) <= MOST_ROWS or line in busiest[:MOST_ROWS]]
     return {
-        "config": head.config,
-        "colours": _Colours(colours),
+        "config": page.present.head.config,
+        "colours": defaultdict(str, colours),
         "pictures": pictures(page, shown, colours),
         "legend": legend(page, colours),
         "headline": headline(page),
         "gains": gain_rows(page, shown, colours),
-        "switches": switch_rows(page),
+        "switches": [one for one in reversed(page.present.path) if one.left is not None][:MOST_ROWS],
         "arms": arm_rows(page, rows, colours),
         "hours": hour_rows(page),
         "ratio": page.latest.ratio,
         "is_new": not page.latest.n and not n_closed and not n_open,
         "fine": page.windows.step < 60.0,
         "thin": THIN,
-        "not_yet": not_yet(page),
-        "unsettled": unsettled(page),
         "best_since": page.present.path[-1].at if page.present.path else None,
         "n_left_out": len(page.arms) - len(shown),
         "n_rows_left_out": len(page.arms) - len(rows),
@@ -68,25 +65,18 @@ def portrait(page: Page) -> dict[str, Any]:
     }
 
 
-class _Colours(dict[str, str]):
-    """Of arms by name; one that is not there has none."""
-
-    def __missing__(self, arm: str) -> str:
-        return ""
-
-
 def colours_of(shares: Shares) -> dict[str, str]:
-    """The colour of each arm, by its place. Of many, those that were served most have one, and the others share one."""
+    """The colour of each arm, by its place. Of many arms, the most served have their own, and the others share one."""
     if len(shares.arms) <= MOST_LAYERS:
-        return {arm: colour(place) for place, arm in enumerate(shares.arms)}
+        return {arm: f"c{place}" for place, arm in enumerate(shares.arms)}
     served = [sum(column) for column in zip(*shares.rows, strict=True)] or [0.0] * len(shares.arms)
     most = sorted(range(len(shares.arms)), key=lambda place: -served[place])[: MOST_LAYERS - 1]
-    own = {place: colour(i) for i, place in enumerate(sorted(most))}
+    own = {place: f"c{i}" for i, place in enumerate(sorted(most))}
     return {arm: own.get(place, "cx") for place, arm in enumerate(shares.arms)}
 
 
 def layers(shares: Shares, colours: Mapping[str, str]) -> list[Layer]:
-    """A layer an arm; of many arms all those without a colour of their own are one."""
+    """One layer per arm; the arms without a colour of their own form one layer."""
     others = [0.0] * len(shares.times)
     found: list[Layer] = []
     for place, arm in enumerate(shares.arms):
@@ -99,33 +89,34 @@ def layers(shares: Shares, colours: Mapping[str, str]) -> list[Layer]:
 
 
 def legend(page: Page, colours: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Names and shares now, in the order of the picture from the top."""
+    """Names and current shares, in the chart's order from the top."""
     found = [
-        {"name": line.arm, "colour": colours[line.arm], "share": line.share}
+        {"name": line.row.arm, "colour": colours[line.row.arm], "share": line.share}
         for line in page.arms
-        if colours[line.arm] != "cx" and (line.share or line.state != "retired")
+        if colours[line.row.arm] != "cx" and (line.share or line.row.state != "retired")
     ]
-    rest = sum(line.share for line in page.arms if colours[line.arm] == "cx")
+    rest = sum(line.share for line in page.arms if colours[line.row.arm] == "cx")
     return found + ([{"name": "all others", "colour": "cx", "share": rest}] if "cx" in colours.values() else [])
 
 
 def marks(page: Page) -> list[Mark]:
-    """Switches and what people did."""
+    """Marks of switches and of manual changes."""
     switches = [
         Mark(one.at, "switch", f"{moment(one.at)}: believes that {one.arm} is best, no longer {one.left}")
         for one in page.present.path
         if one.left is not None
     ]
-    return switches + [Mark(event.at, "event", f"{moment(event.at)}: {event.text}") for event in page.events]
+    changes = [one for one in reversed(page.audit) if one.event]
+    return switches + [Mark(one.at, "event", f"{moment(one.at)}: {one.event}") for one in changes]
 
 
 def pictures(page: Page, shown: set[str], colours: Mapping[str, str]) -> dict[str, Any]:
-    """All of them."""
+    """All charts of the page."""
     head, now, signs = page.present.head, page.present.now, marks(page)
     served = ", ".join(f"{arm} {share(p)}" for arm, p in list(head.probabilities.items())[:MOST_LAYERS])
     about = f"Now: {served or 'nothing'}. {len(page.present.path[1:])} switches are marked."
     edges = [page.windows.begins(i) for i in range(page.windows.n_windows + 1)]
-    axis = time_axis(min([*page.shares.times[:1], *page.realised.times[:1]], default=now), now)
+    axis = charts.time_axis(min([*page.shares.times[:1], *page.realised.times[:1]], default=now), now)
     served_layers = page.shares.times, layers(page.shares, colours)
     return {
         "shares": stacked(Caption("Probabilities served over time", about), axis, *served_layers, signs, now),
@@ -143,28 +134,30 @@ def pictures(page: Page, shown: set[str], colours: Mapping[str, str]) -> dict[st
 
 
 def panels(page: Page, shown: set[str], colours: Mapping[str, str]) -> list[dict[str, Any]]:
-    """A picture an arm, all on one scale."""
+    """One chart per arm, all on one scale."""
     edges = [page.wide_windows.begins(i) for i in range(page.wide_windows.n_windows + 1)]
     with_data = {arm: means for arm, means in page.means.items() if arm in shown and any(means)}
     axis = reach([one for means in with_data.values() for one in means] + page.own)
     found: list[dict[str, Any]] = []
     for arm, means in with_data.items():
         last = next((one for one in reversed(means) if one is not None), None)
-        about = f"In the last window {last.value:.3g}, 95 % interval {last.low:.3g} to {last.high:.3g}." if last else ""
-        caption = Caption(f"Mean reward of {arm} over time", about)
+        caption = Caption(f"Mean reward of {arm} over time", _about("In the last window", last))
         picture = banded(caption, edges, means, colours[arm], others=page.own, y=axis)
         found.append({"name": arm, "colour": colours[arm], "last": last, "picture": picture})
     return found
 
 
 def gain_picture(page: Page, edges: list[float]) -> Markup:
-    """The headline's gain as it grew."""
+    """The headline's gain over time."""
     if headline(page) is None or len(page.gained) < 2 or not any(page.gained):
         return Markup("")
-    last = page.gained[-1]
-    about = "" if last is None else f"At the end {last.value:.3g}, 95 % interval {last.low:.3g} to {last.high:.3g}."
-    caption = Caption("Gain over time", about)
+    caption = Caption("Gain over time", _about("At the end", page.gained[-1]))
     return banded(caption, edges, page.gained, "accent", height=160)
+
+
+def _about(when: str, one: Estimate | None) -> str:
+    """The description of a curve: its last value."""
+    return "" if one is None else f"{when} {one.value:.3g}, 95 % interval {one.low:.3g} to {one.high:.3g}."
 
 
 def headline(page: Page) -> dict[str, Any] | None:
@@ -182,7 +175,7 @@ def headline(page: Page) -> dict[str, Any] | None:
 
 
 def tone(one: Estimate) -> str:
-    """Whether a gain is sure, and which way."""
+    """The CSS class of a gain: significant and positive, significant and negative, or neither."""
     return "" if not one.is_sure else "good" if one.value > 0.0 else "bad"
 
 
@@ -190,7 +183,7 @@ def gain_rows(page: Page, shown: set[str], colours: Mapping[str, str]) -> list[d
     """The table of gains."""
     listed = [one for one in page.gains if one.over != "arm" or one.name in shown]
     ends = [end for one in listed for end in (one.gain.low, one.gain.high)]
-    axis = value_axis(min([0.0, *ends]), max([0.0, *ends]))
+    axis = charts.value_axis(min([0.0, *ends]), max([0.0, *ends]))
     return [
         {
             "gain": one,
@@ -204,7 +197,7 @@ def gain_rows(page: Page, shown: set[str], colours: Mapping[str, str]) -> list[d
 
 
 def gain_note(one: Gain, page: Page) -> str:
-    """What to know about a figure before quoting it."""
+    """Caveats of a figure."""
     if one.over == "path":
         return "from the same decisions that it learned the switches from, so the path looks better than it was"
     notes = []
@@ -217,31 +210,22 @@ def gain_note(one: Gain, page: Page) -> str:
     return "; ".join(notes)
 
 
-def switch_rows(page: Page) -> list[Segment]:
-    """The latest first."""
-    return [one for one in reversed(page.present.path) if one.left is not None][:MOST_ROWS]
-
-
 def arm_rows(page: Page, rows: list[Any], colours: Mapping[str, str]) -> list[dict[str, Any]]:
     """The table of arms."""
     axis = reach([line.mean for line in rows])
     return [
         {
             "line": line,
-            "colour": colours[line.arm],
-            "payload": "" if line.payload is None else _brief(msgspec.json.encode(line.payload).decode()),
-            "picture": whisker(line.mean, axis, colours[line.arm]),
+            "colour": colours[line.row.arm],
+            "payload": "" if line.row.payload is None else to_json(line.row.payload),
+            "picture": whisker(line.mean, axis, colours[line.row.arm]),
         }
         for line in rows
     ]
 
 
-def _brief(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def hour_rows(page: Page) -> list[dict[str, Any]]:
-    """The table of feedback: what never happened is left out, except rewards."""
+    """The table of feedback: kinds without any event are left out, except rewards."""
     found: list[dict[str, Any]] = []
     for kind, counts in page.hours.items():
         name, what = KINDS[kind]
@@ -249,19 +233,3 @@ def hour_rows(page: Page) -> list[dict[str, Any]]:
             picture = bars(f"{name}, by the hour: {', '.join(map(str, counts))}", counts, "bad" if kind in BAD else "")
             found.append({"name": name, "what": what, "total": sum(counts), "picture": picture})
     return found
-
-
-def not_yet(page: Page) -> str:
-    """Why there is nothing to see."""
-    config = page.present.head.config
-    if config.default_reward is None:
-        return "Nothing yet: this fills in with the first rewards."
-    return f"Nothing yet: a decision counts when its window of {span(config.reward_window_s)} has ended."
-
-
-def unsettled(page: Page) -> str:
-    """Why pictures of rewards end before now."""
-    config = page.present.head.config
-    if config.default_reward is None:
-        return ""
-    return f"The last {span(config.reward_window_s)} are left out until their windows have ended."

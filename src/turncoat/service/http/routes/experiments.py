@@ -1,4 +1,4 @@
-"""Routes that open experiments, change them and look at them."""
+"""Routes that open, change and read experiments."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from turncoat.service import messages
 from turncoat.service.errors import Malformed
-from turncoat.service.http.context import Office
-from turncoat.service.http.responses import Header, Reply, answer
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.responses import Header, Response, json_response
 from turncoat.service.http.route import Call
 
 T = TypeVar("T")
@@ -17,102 +17,92 @@ T = TypeVar("T")
 POINTS, MOST_POINTS = 1000, 10_000
 
 
-async def create_experiment(office: Office, call: Call) -> Reply:
+async def create_experiment(context: AppContext, call: Call) -> Response:
     """Open an experiment."""
-    opened = await _change(office, partial(office.engine.create, call.body, actor=actor(call)))
-    return answer(opened, 201, [(b"location", f"/v1/experiments/{opened.key}".encode()), etag(opened)])
+    opened = await _change(context, call, context.engine.create)
+    return json_response(opened, 201, [(b"location", f"/v1/experiments/{opened.key}".encode()), etag(opened)])
 
 
-async def change_experiment(office: Office, call: Call) -> Reply:
-    """Change settings, if nobody has since."""
-    change = partial(
-        office.engine.change, call.params["key"], call.body, if_revision=seen_revision(call), actor=actor(call)
-    )
-    changed = await _change(office, change)
-    return answer(changed, headers=[etag(changed)])
+async def change_experiment(context: AppContext, call: Call) -> Response:
+    """Change settings, unless they have changed since they were read."""
+    change = partial(context.engine.change, call.params["key"], if_revision=seen_revision(call))
+    changed = await _change(context, call, change)
+    return json_response(changed, headers=[etag(changed)])
 
 
-async def add_arm(office: Office, call: Call) -> messages.Arm:
+async def add_arm(context: AppContext, call: Call) -> messages.Arm:
     """Add an arm while it runs."""
-    return await _change(office, partial(office.engine.add_arm, call.params["key"], call.body, actor=actor(call)))
+    return await _change(context, call, partial(context.engine.add_arm, call.params["key"]))
 
 
-async def change_arm(office: Office, call: Call) -> messages.Arm:
+async def change_arm(context: AppContext, call: Call) -> messages.Arm:
     """Pause, resume or retire an arm, or set its floor, cap and payload."""
-    key, arm = call.params["key"], call.params["arm"]
-    return await _change(office, partial(office.engine.change_arm, key, arm, call.body, actor=actor(call)))
+    return await _change(context, call, partial(context.engine.change_arm, call.params["key"], call.params["arm"]))
 
 
-async def _change(office: Office, change: Callable[[], T]) -> T:
-    """Make a change once learners are loaded: each asks the learner what is to be served from then on."""
-    await office.learners_loaded()
-    return await office.desk.run(change)
+async def _change(context: AppContext, call: Call, change: Callable[..., T]) -> T:
+    """Make a change once learners are loaded: a change asks the learner for new probabilities."""
+    await context.learners_loaded()
+    return await context.engine_thread.run(partial(change, call.body, actor=actor(call)))
 
 
-async def list_experiments(office: Office, call: Call) -> Reply:
+async def list_experiments(context: AppContext, call: Call) -> Response:
     """All experiments, in the order in which they were opened."""
-    call.numbers()
-    return await office.look_through(office.experiments)
+    return await context.query_list(context.experiments)
 
 
-async def get_experiment(office: Office, call: Call) -> Reply:
+async def get_experiment(context: AppContext, call: Call) -> Response:
     """One experiment, its revision as ETag."""
-    call.numbers()
-    found = await office.look(partial(office.engine.experiment, call.params["key"]))
-    return answer(found, headers=[etag(found)])
+    found = await context.query(partial(context.engine.experiment, call.params["key"]))
+    return json_response(found, headers=[etag(found)])
 
 
-async def get_arms(office: Office, call: Call) -> Reply:
+async def get_arms(context: AppContext, call: Call) -> Response:
     """Its arms, in the order in which they came."""
-    call.numbers()
-    return await office.look_through(partial(office.engine.arms, call.params["key"]))
+    return await context.query_list(partial(context.engine.arms, call.params["key"]))
 
 
-async def get_state(office: Office, call: Call) -> messages.LearnerState:
+async def get_state(context: AppContext, call: Call) -> messages.LearnerState:
     """What the learner makes of it all."""
-    call.numbers()
-    await office.learners_loaded()
-    return await office.look(partial(office.engine.state, call.params["key"]))
+    await context.learners_loaded()
+    return await context.query(partial(context.engine.state, call.params["key"]))
 
 
-async def get_timeline(office: Office, call: Call) -> Reply:
+async def get_timeline(context: AppContext, call: Call) -> Response:
     """Versions, evenly taken over its life, the latest last."""
     limit = call.numbers(limit=(POINTS, 1, MOST_POINTS))["limit"]
-    return await office.look_through(partial(office.engine.timeline, call.params["key"], limit=limit))
+    return await context.query_list(partial(context.engine.timeline, call.params["key"], limit=limit))
 
 
-async def get_switches(office: Office, call: Call) -> Reply:
+async def get_switches(context: AppContext, call: Call) -> Response:
     """The changes of the best arm that the learner believes in."""
-    call.numbers()
-    await office.learners_loaded()
-    return await office.look_through(partial(office.engine.switches, call.params["key"]))
+    await context.learners_loaded()
+    return await context.query_list(partial(context.engine.switches, call.params["key"]))
 
 
-async def get_audit(office: Office, call: Call) -> Reply:
+async def get_audit(context: AppContext, call: Call) -> Response:
     """Who changed what about it."""
-    call.numbers()
-    return await office.look_through(partial(office.engine.audit, call.params["key"]))
+    return await context.query_list(partial(context.engine.audit, call.params["key"]))
 
 
-async def get_whole_audit(office: Office, call: Call) -> Reply:
+async def get_whole_audit(context: AppContext, call: Call) -> Response:
     """Who changed what, everywhere."""
-    call.numbers()
-    return await office.look_through(office.engine.audit)
+    return await context.query_list(context.engine.audit)
 
 
 def actor(call: Call) -> str:
-    """Whom the audit names: the key's name and id."""
+    """The actor of an audit entry: the key's name and id."""
     holder = call.holder
     return holder.name if holder.name == holder.id else f"{holder.name} ({holder.id})"
 
 
 def etag(experiment: messages.Experiment) -> Header:
-    """Its revision, for If-Match."""
+    """The revision as ETag, for If-Match."""
     return b"etag", b'"%d"' % experiment.revision
 
 
 def seen_revision(call: Call) -> int | None:
-    """The revision that the caller has seen, if they say so."""
+    """Optimistic concurrency: the revision in If-Match, if any."""
     said = call.header("If-Match")
     if said is None or said == "*":
         return None

@@ -17,14 +17,20 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from turncoat.service import messages
-from turncoat.service.errands import Decide
-from turncoat.service.errors import Forbidden, NotFound, Problem, Unauthorised, Unavailable, Unprocessable
-from turncoat.service.http.context import Office
-from turncoat.service.http.responses import Reply, answer, refusal
+from turncoat.service.errors import Conflicting, Forbidden, NotFound, Problem, Unauthorised, Unavailable, Unprocessable
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.responses import Response, json_response, problem_response
 from turncoat.service.http.route import Call
+from turncoat.service.messages import Decide
 
 Reason = Literal["SPLIT", "STATIC", "DEFAULT", "STALE"]
 Code = Literal["PARSE_ERROR", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"]
+CODES: dict[type[Problem], Code] = {
+    NotFound: "FLAG_NOT_FOUND",
+    Unprocessable: "INVALID_CONTEXT",
+    Unavailable: "GENERAL",
+    Conflicting: "GENERAL",
+}
 MAX_UNIT = 255
 
 
@@ -52,37 +58,34 @@ class Evaluations(messages.Answer, frozen=True, kw_only=True):
     flags: list[Evaluation]
 
 
-async def evaluate_flag(office: Office, call: Call) -> Evaluation:
+async def evaluate_flag(context: AppContext, call: Call) -> Evaluation:
     """Evaluate one flag, for OpenFeature."""
     key = call.params["key"]
-    return _evaluation(key, await _asked(office, key, _ask(call.body, at_once=False)))
+    return _evaluation(key, await _asked(context, key, _ask(call.body, at_once=False)))
 
 
-async def evaluate_flags(office: Office, call: Call) -> Evaluations:
+async def evaluate_flags(context: AppContext, call: Call) -> Evaluations:
     """Evaluate all flags of running experiments, for OpenFeature."""
     ask = _ask(call.body, at_once=True)
-    experiments = await office.look(office.experiments)
+    experiments = await context.query(context.experiments)
     keys = [one.key for one in experiments if one.state == "running"]
-    waits = [office.desk.leave(Decide(key, ask)) for key in keys]
+    waits = [context.engine_thread.submit(Decide(key, ask)) for key in keys]
     flags: list[Evaluation] = []
     for key, wait in zip(keys, waits, strict=True):
         done = await wait
-        if isinstance(done, Problem):
-            flags.append(_error(key, done))
-        elif isinstance(done, Exception):
+        if isinstance(done, Exception) and not isinstance(done, Problem):
             raise done
-        else:
-            flags.append(_evaluation(key, done))
+        flags.append(_error(key, done) if isinstance(done, Problem) else _evaluation(key, done))
     return Evaluations(flags=flags)
 
 
-def refuse(problem: Problem, params: Mapping[str, str]) -> Reply:
+def refuse(problem: Problem, params: Mapping[str, str]) -> Response:
     """A Problem as OFREP says it."""
     if isinstance(problem, Unauthorised | Forbidden):
-        return refusal(problem)
+        return problem_response(problem)
     status = 400 if problem.status in (409, 415, 422) else problem.status
-    plain = refusal(problem)
-    return answer(_error(params.get("key", ""), problem), status, plain.headers)
+    plain = problem_response(problem)
+    return json_response(_error(params.get("key", ""), problem), status, plain.headers)
 
 
 def _ask(body: Evaluate, *, at_once: bool) -> messages.Ask:
@@ -94,11 +97,11 @@ def _ask(body: Evaluate, *, at_once: bool) -> messages.Ask:
     return messages.Ask(unit_id=unit, context=rest or None, deferred=at_once, sticky=at_once and unit is not None)
 
 
-async def _asked(office: Office, key: str, ask: messages.Ask) -> messages.Decided | None:
+async def _asked(context: AppContext, key: str, ask: messages.Ask) -> messages.Decided | None:
     """The decision; None if the experiment is stopped."""
-    done = await office.desk.leave(Decide(key, ask))
+    done = await context.engine_thread.submit(Decide(key, ask))
     if isinstance(done, Problem) and done.status == 409:
-        found = await office.look(lambda: office.engine.experiment(key))
+        found = await context.query(lambda: context.engine.experiment(key))
         if found.state == "stopped":
             return None
     if isinstance(done, Exception):
@@ -109,32 +112,18 @@ async def _asked(office: Office, key: str, ask: messages.Ask) -> messages.Decide
 def _evaluation(key: str, decided: messages.Decided | None) -> Evaluation:
     if decided is None:
         return Evaluation(key=key, reason="DEFAULT", variant="")
-    reason: Reason = "SPLIT"
-    if decided.reason == "stale":
-        reason = "STALE"
-    elif decided.propensity == 1.0 and decided.stream == "learn":
-        reason = "STATIC"
-    known = {"decision_id": decided.decision_id} if decided.decision_id else {}
+    is_static = decided.propensity == 1.0 and decided.stream == "learn"
+    reason: Reason = "STALE" if decided.reason == "stale" else "STATIC" if is_static else "SPLIT"
+    known = {name: getattr(decided, name) for name in ("decision_id", "propensity", "stream", "state_version")}
     return Evaluation(
         key=key,
         reason=reason,
         variant=decided.arm,
         value=decided.arm if decided.payload is None else decided.payload,
-        metadata={
-            **known,
-            "propensity": decided.propensity,
-            "stream": decided.stream,
-            "state_version": decided.state_version,
-        },
+        metadata={name: value for name, value in known.items() if value is not None},
     )
 
 
 def _error(key: str, problem: Problem) -> Evaluation:
-    code: Code = "GENERAL"
-    if isinstance(problem, NotFound):
-        code = "FLAG_NOT_FOUND"
-    elif not isinstance(problem, Unavailable):
-        code = "INVALID_CONTEXT" if isinstance(problem, Unprocessable) else "PARSE_ERROR"
-    if problem.status == 409:
-        code = "GENERAL"
+    code = CODES.get(type(problem), "PARSE_ERROR")
     return Evaluation(key=key, errorCode=code, errorDetails=problem.detail)

@@ -1,0 +1,98 @@
+"""Routes for operators: health, readiness, metrics, OpenAPI, API keys.
+
+A key that is issued or revoked is an audit entry, without the secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from turncoat.service import api_keys
+from turncoat.service.errors import Unavailable
+from turncoat.service.experiments.audit import append_entry
+from turncoat.service.http.context import AppContext
+from turncoat.service.http.responses import Response
+from turncoat.service.http.route import Call
+from turncoat.service.http.routes.experiments import actor
+from turncoat.service.messages import Answer
+
+KeyT = TypeVar("KeyT", bound=api_keys.KeyRecord)
+
+READY_SECONDS = 2.0  # for the store and the engine thread to answer
+
+
+class Health(Answer, frozen=True, kw_only=True):
+    """How the service is."""
+
+    status: str
+
+
+async def healthz(context: AppContext, call: Call) -> Health:
+    """Whether the process lives."""
+    return Health(status="ok")
+
+
+async def readyz(context: AppContext, call: Call) -> Health:
+    """Whether it can decide: the store answers, and the engine's thread lives."""
+    if not context.engine_thread.alive:
+        raise Unavailable("the engine's thread has ended")
+    if context.engine_thread.trouble:
+        raise Unavailable(context.engine_thread.trouble)
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            await context.query(lambda: context.engine.read(lambda session: session.rows("SELECT 1")), urgent=True)
+            await context.engine_thread.run(lambda: None)
+    except TimeoutError:
+        raise Unavailable(f"the store or the engine did not answer within {READY_SECONDS:g} seconds") from None
+    return Health(status="ready")
+
+
+async def get_metrics(context: AppContext, call: Call) -> Response:
+    """Figures for Prometheus."""
+    context.metrics.hand_over()
+    text = await context.query(context.metrics.text)
+    return Response(200, text, media=b"text/plain; version=0.0.4; charset=utf-8")
+
+
+async def get_openapi(context: AppContext, call: Call) -> Response:
+    """This description."""
+    return Response(200, context.description)
+
+
+# --- API keys ---
+
+
+async def create_key(context: AppContext, call: Call) -> api_keys.IssuedKey:
+    """Make a key. It is shown this once."""
+    return await _change_keys(context, call, "make key", partial(api_keys.issue, new=call.body), ("id", "scopes"))
+
+
+async def list_keys(context: AppContext, call: Call) -> Response:
+    """All keys ever made, without their secrets."""
+    return await context.query_list(partial(context.engine.read, api_keys.listed))
+
+
+async def revoke_key(context: AppContext, call: Call) -> api_keys.KeyRecord:
+    """Make a key good for nothing, everywhere within a second."""
+    return await _change_keys(context, call, "revoke key", partial(api_keys.revoke, number=call.params["id"]), ("id",))
+
+
+async def _change_keys(
+    context: AppContext, call: Call, action: str, change: Callable[..., KeyT], told: Sequence[str]
+) -> KeyT:
+    """Change a key, with an audit entry of the fields `told`, and read all keys again."""
+
+    def changed() -> KeyT:
+        now = context.clock.now()
+        with context.store.transaction() as session:
+            key = change(session, now=now)
+            after = {name: getattr(key, name) for name in told}
+            append_entry(session, now, actor(call), action, None, before=None, after=after)
+            return key
+
+    key = await context.engine_thread.run(changed)
+    await context.query(context.ring.refresh, urgent=True)
+    return key
