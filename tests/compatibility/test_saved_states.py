@@ -1,0 +1,91 @@
+"""Saved states of earlier commits: `tc.restore` reads them, and the learners go on identically, to the last bit.
+
+states-<commit>.json.gz was written by write.py at that commit, on the machine it names. Another libm may round an exp
+or a log differently, so on another machine a difference may be one of rounding.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turncoat as tc
+from tests.compatibility.answers import as_now, same_fields
+from tests.compatibility.rounds import go_on, thoughts
+
+FILES = {
+    file.name.removeprefix("states-").removesuffix(".json.gz"): json.loads(gzip.decompress(file.read_bytes()))
+    for file in sorted(Path(__file__).parent.glob("states-*.json.gz"))
+}
+CASES = {f"{commit}: {name}": case for commit, file in FILES.items() for name, case in file["cases"].items()}
+SAYING = {name: case for name, case in CASES.items() if "thoughts" in case}
+
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def where() -> str:
+    """The machines that wrote the files, and this one: for the message of a failure."""
+    return f"written on {[file['made_on'] for file in FILES.values()]}, read on {platform.machine()}"
+
+
+def contents(state: dict[str, Any]) -> dict[str, Any]:
+    """A state without the version of the package that wrote it."""
+    return {key: value for key, value in state.items() if key != "turncoat"}
+
+
+@every_case
+def test_a_state_that_is_read_and_saved_again_is_the_same(case: dict[str, Any]) -> None:
+    again = tc.restore(case["state"])
+    assert contents(again.state()) == contents(case["state"])
+    assert again.n_outstanding == len(case["outstanding"])
+
+
+@every_case
+def test_a_restored_learner_goes_on_as_it_did_then(case: dict[str, Any]) -> None:
+    """Probabilities, arms and propensities of 60 rounds, with the outstanding decisions told among them."""
+    learner = tc.restore(case["state"])
+    outstanding = [tc.Decision.from_dict(one) for one in case["outstanding"]]
+    then, now = case["next"], go_on(learner, outstanding, case["how"], case["round"])
+    assert now["probabilities"] == then["probabilities"], where()
+    for t, (ours, theirs) in enumerate(zip(now["decisions"], then["decisions"], strict=True)):
+        assert same_fields(json.loads(json.dumps(ours)), theirs) == theirs, (
+            f"round {t} of those after it was restored; {where()}"
+        )
+    assert now["last probabilities"] == then["last probabilities"], where()
+    assert learner.n_outstanding == 0
+    assert now["last state"] == tc.restore(then["last state"]).state(), where()
+
+
+@pytest.mark.parametrize("case", SAYING.values(), ids=SAYING)
+def test_a_restored_turncoat_says_what_it_said_then(case: dict[str, Any]) -> None:
+    """Explanation and certificates: both are read off the state."""
+    learner = tc.restore(case["state"])
+    assert isinstance(learner, tc.Turncoat)
+    said = json.loads(json.dumps(thoughts(learner)))
+    assert as_now(said) == as_now(case["thoughts"]), where()
+
+
+def test_outstanding_decisions_are_known_and_settled_once() -> None:
+    for case in CASES.values():
+        learner = tc.restore(case["state"])
+        for decision in map(tc.Decision.from_dict, case["outstanding"]):
+            learner.forget(decision)
+            with pytest.raises(tc.errors.DecisionError):
+                learner.forget(decision)
+
+
+def test_the_files_hold_what_they_should() -> None:
+    """All 34 learners; for Turncoat also believed switches, restarts, retired arms and a range found by itself."""
+    assert set(FILES) >= {"8d72b1b"}
+    for file in FILES.values():
+        assert len({case["state"]["learner"] for case in file["cases"].values()}) >= 34
+        said = [case["thoughts"]["explanation"] for case in file["cases"].values() if "thoughts" in case]
+        assert max(one["n_switches"] for one in said) >= 3
+        assert max(restart["times"] for one in said for restart in one["restarts"]) >= 3
+        assert max(len(one["retired"]) for one in said) == 2
+        assert any(case["state"].get("seen_range") for case in file["cases"].values())
