@@ -130,11 +130,15 @@ def check_sendable(environments: Iterable[Environment], learners: Iterable[Any])
             )
 
 
-def parse_engine(engine: Any, workers: Any) -> Callable[[], Any]:
-    """The crew that is meant, not yet at work."""
+def parse_workers(workers: Any) -> int:
+    """How many are meant; by default, one per processor."""
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = parse_whole("workers", workers, 1, MOST_WORKERS)
+    return parse_whole("workers", workers, 1, MOST_WORKERS)
+
+
+def parse_engine(engine: Any, workers: int) -> Callable[[], Any]:
+    """The crew that is meant, not yet at work."""
     if engine == "threads":
         return lambda: threads(workers)
     if engine == "processes":

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from turncoat._compile.games import pack
+from turncoat._compile.kernel_files import is_ours
+from turncoat._compile.side_process import Task, compile_all
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.learners import Learner
@@ -49,14 +51,40 @@ def precompile(
     cells: list[tuple[Any, Environment]],
     split: bool,
     on_compile: Callable[[int, int], Any] = lambda done, total: None,
+    workers: int = 1,
 ) -> None:
-    """Compile what computes these references and plays these cells; one of a kind is enough. All are thrown away."""
-    kinds = [partial(precompile_reference, environment) for environment in references]
-    kinds += [partial(precompile_cell, learner, environment, split) for learner, environment in cells]
-    on_compile(0, len(kinds))
-    for done, compile_kind in enumerate(kinds, 1):
-        compile_kind()
-        on_compile(done, len(kinds))
+    """Compile what computes these references and plays these cells; one of a kind is enough. All are thrown away.
+
+    With several workers, a second process compiles some of the learners: those of the package, whose kernels it leaves
+    on disk.
+    """
+    cells_of: dict[Any, list[tuple[Any, Environment]]] = {}  # by learner: most kernels of a cell are its learner's
+    for learner, environment in cells:
+        cells_of.setdefault(type(learner), []).append((learner, environment))
+    tasks = [Task(partial(pack, environment.game), 0, False) for environment in references]  # soon done, so come first
+    tasks += [Task(partial(precompile_reference, environment), 1, False) for environment in references]
+    for group in cells_of.values():
+        tasks.append(
+            Task(partial(precompile_cells, group, split), len(group), workers > 1 and all(map(_is_kept, group)))
+        )
+    done, total = 0, len(references) + len(cells)
+    on_compile(0, total)
+    for task in compile_all(tasks):
+        for _ in range(task.size):
+            done += 1
+            on_compile(done, total)
+
+
+def precompile_cells(cells: list[tuple[Any, Environment]], split: bool) -> None:
+    """Compile what plays these cells."""
+    for learner, environment in cells:
+        precompile_cell(learner, environment, split)
+
+
+def _is_kept(cell: tuple[Any, Environment]) -> bool:
+    """Are the kernels of the cell kept on disk? Those of a learner or game from outside the package are not."""
+    learner, environment = cell
+    return is_ours(type(learner)) and is_ours(type(environment.game))
 
 
 def as_sent(environment: Environment) -> Environment:

@@ -12,7 +12,7 @@ from turncoat.environments import Environment
 from turncoat.learners.entries import Maker
 from turncoat.racing.cell import Cell
 from turncoat.racing.coordinates import At, CellAt, ReferenceAt
-from turncoat.racing.engines import Job, check_sendable, do_all, parse_engine, play
+from turncoat.racing.engines import Job, check_sendable, do_all, parse_engine, parse_workers, play
 from turncoat.racing.plan import Plan
 from turncoat.racing.precompile import as_sent, precompile
 from turncoat.racing.reference import Reference, compute_reference
@@ -73,13 +73,14 @@ def race(  # noqa: PLR0913  all but one of them are optional
     after every finished cell.
     """
     plan = Plan(learners, environments, horizon, seeds, seed, max_switches, split)
+    workers = parse_workers(workers)
     crew = parse_engine(engine, workers)
     with open_store(folder) as store:
         missing = _Missing(plan, store)
         kinds = missing.kinds(sent=engine != "threads")
         if engine != "threads":
             check_sendable([*kinds[0], *(game for _, game in kinds[1])], [learner for learner, _ in kinds[1]])
-        precompile(*kinds, on_compile)
+        precompile(*kinds, on_compile, workers)
         result = Result(plan.names(), store.cells, store.references, about(plan))
         if missing.cells or missing.references:
             with crew() as at_work:
