@@ -116,7 +116,15 @@ def test_verification_after_an_upgrade(database: Path, monkeypatch: pytest.Monke
 # Of one that was learned from: a fifth of the first experiment's are control, and only the learners are rebuilt.
 LEARNED = "SELECT MIN(id) FROM decision WHERE reward <> 0.5 AND stream = 'learn'"
 OTHER_REWARD = f"UPDATE decision SET reward = 1 - reward WHERE id = ({LEARNED})"
-SWAPPED = "UPDATE decision SET applied_version = 8 - applied_version WHERE applied_version IN (3, 5)"
+# Two of one experiment, of different arms and rewards. (Two that happened to be alike may be learned in either order.)
+SWAPPED = """
+    WITH learned AS (SELECT * FROM decision WHERE reward IS NOT NULL AND stream = 'learn'),
+        one AS (SELECT * FROM learned ORDER BY id LIMIT 1),
+        other AS (SELECT learned.* FROM learned, one WHERE learned.experiment = one.experiment
+            AND learned.arm <> one.arm AND learned.reward <> one.reward ORDER BY learned.id LIMIT 1)
+    UPDATE decision SET applied_version = (SELECT one.applied_version + other.applied_version FROM one, other)
+        - applied_version WHERE id IN (SELECT id FROM one UNION SELECT id FROM other)
+"""
 TAMPERED = {
     "a reward": (OTHER_REWARD, "DIFFERENT"),
     "a propensity": ("UPDATE decision SET propensity = propensity / 2 WHERE applied_version = 5", "DIFFERENT"),
@@ -130,7 +138,8 @@ TAMPERED = {
 def test_verification_finds(what: str, database: Path) -> None:
     statement, said = TAMPERED[what]
     with sqlite3.connect(database) as connection:
-        assert connection.execute(statement).rowcount >= 1
+        connection.execute(statement)
+        assert connection.total_changes >= (2 if what == "an order" else 1)
     connection.close()
     done = run("verify", "--database", database)
     assert done.exit_code == 1 and said in done.stdout
