@@ -8,6 +8,11 @@ BIN := .venv/bin
 UV := $(shell command -v uv 2>/dev/null)
 export UV PYTHON
 
+# Tests start a hundred Python processes. Keep byte code, even where the environment says not to: rewriting the
+# assertions of all tests takes six seconds per process.
+PYTHONDONTWRITEBYTECODE :=
+export PYTHONDONTWRITEBYTECODE
+
 help:
 	@echo "Turncoat: bandits whose best arm keeps changing."
 	@echo

@@ -2,7 +2,8 @@
 
 numba makes arrays and NamedTuples for Python by running Python code; a Ctrl-C noticed there crashed the process. So
 compiled code returns numbers and tuples of numbers only. At 8d72b1b, without the patch of numba's boxing that stood
-there, LOOK died at the third interrupt at the latest.
+there, LOOK died at the third interrupt at the latest. `make test` makes a tenth of the interrupts of `make test-all`: a
+thousand looks for each learner.
 
 Python itself drops an exception that is raised in the callback of a weak reference or in a finaliser, and says so on
 stderr. So each wait for an interrupt ends after a second; an interrupt that was lost in any other way fails the test.
@@ -31,7 +32,7 @@ def look():
 
 look()
 heard, lost, pause = 0, 0, random.Random(1)
-while heard < 10000:
+while heard < {n}:
     try:
         signal.setitimer(signal.ITIMER_REAL, pause.uniform(1e-6, 2e-4))
         end = time.monotonic() + 1
@@ -56,7 +57,7 @@ learner = {maker}
 turncoat.play(learner, losses), turncoat.play(learner, game), game.losses_block(0, 9)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 heard, lost, pause = 0, 0, random.Random(1)
-while heard < 3000:
+while heard < {n}:
     try:
         signal.setitimer(signal.ITIMER_REAL, pause.uniform(1e-6, 1e-3))
         end = time.monotonic() + 1
@@ -84,7 +85,7 @@ with tempfile.TemporaryDirectory() as folder:
     race(folder)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 heard, lost, pause = 0, 0, random.Random(1)
-while heard < 500:
+while heard < {n}:
     with tempfile.TemporaryDirectory() as folder:
         try:
             signal.setitimer(signal.ITIMER_REAL, pause.uniform(1e-6, 0.02))
@@ -102,16 +103,24 @@ print(heard, lost <= len(dropped))
 MAKERS = ["turncoat.Exp3(5)", "turncoat.MasterBase(5, 10**9)", "turncoat.Turncoat(5)"]
 
 
+def tenth(n: int) -> pytest.MarkDecorator:
+    """A tenth of so many interrupts for `make test`, all of them for `make test-all`."""
+    return pytest.mark.parametrize("n", [n // 10, pytest.param(n, marks=pytest.mark.exhaustive)])
+
+
+@tenth(10_000)
 @pytest.mark.parametrize("maker", MAKERS)
-def test_ctrl_c_while_a_learner_is_looked_at(maker: str) -> None:
-    assert run(LOOK.format(maker=maker)) == ["10000 True"]
+def test_ctrl_c_while_a_learner_is_looked_at(maker: str, n: int) -> None:
+    assert run(LOOK.format(maker=maker, n=n)) == [f"{n} True"]
 
 
+@tenth(3_000)
 @pytest.mark.parametrize("maker", MAKERS)
-def test_ctrl_c_in_the_middle_of_games(maker: str) -> None:
-    assert run(PLAY.format(maker=maker)) == ["3000 True"]
+def test_ctrl_c_in_the_middle_of_games(maker: str, n: int) -> None:
+    assert run(PLAY.format(maker=maker, n=n)) == [f"{n} True"]
 
 
-def test_ctrl_c_in_the_middle_of_races() -> None:
+@tenth(1_000)
+def test_ctrl_c_in_the_middle_of_races(n: int) -> None:
     """While games are played, compared, saved, and read back."""
-    assert run(RACE) == ["500 True"]
+    assert run(RACE.replace("{n}", f"{n}")) == [f"{n} True"]

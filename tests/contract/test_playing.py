@@ -9,6 +9,7 @@ import sys
 import time
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -16,6 +17,8 @@ import turncoat as tc
 from tests.contract.makers import EVERYONE, LINEAR, MAKERS, SEEING_ALL, Maker, contents, each, everyone, tell, tell_row
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.types import Matrix
+
+N_ROUNDS = 40 if numba.config.DISABLE_JIT else 120  # without the JIT a round may take a millisecond
 
 
 def by_hand(learner: tc.Learner, losses: Matrix) -> list[int]:
@@ -49,12 +52,12 @@ SIZES = [  # a round of a linear learner costs K³: with seventy arms it would t
 @pytest.mark.jit_off
 @pytest.mark.parametrize(("make", "K"), SIZES)
 def test_play_is_asking_and_telling(make: Maker, K: int) -> None:
-    losses = random_losses(120, K)
+    losses = random_losses(N_ROUNDS, K)
     played, handled = make(K, 10**6, seed=3), make(K, 10**6, seed=3)
     arms = tc.play(played, losses)
     assert arms.dtype == np.int64 and arms.tolist() == by_hand(handled, losses)
     assert contents(played) == contents(handled)
-    assert played.n_told == 120
+    assert played.n_told == N_ROUNDS
 
 
 @pytest.mark.jit_off

@@ -59,7 +59,7 @@ PAIRS: dict[str, Pair] = {
 }
 COVERING = ("saol", "saol anytime", "cbce", "cbce anytime")  # with a copy for each of log2 t intervals: slow oracles
 ROUNDS = {1: 500, 2: 20_000, 3: 3_000, 10: 3_000, 65: 1_000, 1000: 300}
-ROUNDS_COVERING = {1: 100, 2: 2_100, 3: 1_500, 10: 1_100, 65: 140, 1000: 17}
+ROUNDS_COVERING = {1: 100, 2: 2_100, 3: 600, 10: 300, 65: 140, 1000: 17}
 
 
 def assert_close(pair: Pair, K: int, T: int, rows: Iterable[Row], every: int = 1) -> None:
