@@ -24,7 +24,7 @@ def picture() -> bytes:
     frames = frames_of(tc.race({"turncoat": tc.Turncoat}, GAMES, T, seeds=1))
     chart = beliefs(frames, styles_of(frames.learners()))
     assert chart is not None
-    return pictures(still({**chart.to_dict(), **FOCUS}))["svg"]
+    return pictures(still({**chart, **FOCUS}))["svg"]
 
 
 if __name__ == "__main__":

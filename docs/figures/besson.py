@@ -23,7 +23,7 @@ import polars as pl
 import turncoat as tc
 from turncoat.environments import Environment, Piecewise
 from turncoat.report.figures.axes import Axis
-from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, lines, names
+from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, layered, lines, names
 from turncoat.report.styles import styles_of
 from turncoat.report.write import pictures
 from turncoat.statistics import means
@@ -139,13 +139,13 @@ def draw(traces: pl.DataFrame, game: str) -> Any:
     layers = [breaks.mark_rule(style="mark", strokeDash=[3, 3]).encode(x=across.x("t:Q"))]
     layers += lines(data, across, up, styles, "t")[:2]
     layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, styles)
-    return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=game)
+    return layered(layers, width=SIZE[0], height=SIZE[1], title=game)
 
 
 if __name__ == "__main__":
     traces = played(LEARNERS, PROBLEMS, T, N_SEEDS)
     chart = in_columns([draw(traces, game) for game in PROBLEMS], 2, spacing=24)
-    Path(__file__).with_suffix(".svg").write_bytes(pictures({**chart.to_dict(), **FOCUS})["svg"])
+    Path(__file__).with_suffix(".svg").write_bytes(pictures({**chart, **FOCUS})["svg"])
     print(table(traces, T, deviations=False), end="\n\n")
     print(table(played(EARLY_LEARNERS, EARLY, EARLY_T, EARLY_SEEDS), EARLY_T, deviations=True))
     print("wrote besson.svg")

@@ -23,7 +23,7 @@ import polars as pl
 import turncoat as tc
 from turncoat.environments import Environment, Piecewise
 from turncoat.report.figures.axes import Axis
-from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, lines, names
+from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, layered, lines, names
 from turncoat.report.styles import styles_of
 from turncoat.report.write import pictures
 from turncoat.statistics import means
@@ -115,13 +115,13 @@ def draw(traces: pl.DataFrame, game: str) -> Any:
     rule = alt.Chart(pl.DataFrame({"t": changes})).mark_rule(style="mark", strokeDash=[3, 3])
     layers = [rule.encode(x=across.x("t:Q")), *lines(data, across, up, styles, "t")[:2]]
     layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, styles)
-    return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=game)
+    return layered(layers, width=SIZE[0], height=SIZE[1], title=game)
 
 
 if __name__ == "__main__":
     traces = tc.race(dict(LEARNERS), dict(GAMES), T, seeds=N_SEEDS, max_switches=0).traces
     chart = in_columns([draw(traces, game) for game in DRAWN], 2, spacing=24)
-    Path(__file__).with_suffix(".svg").write_bytes(pictures({**chart.to_dict(), **FOCUS})["svg"])
+    Path(__file__).with_suffix(".svg").write_bytes(pictures({**chart, **FOCUS})["svg"])
     print(at_the_end(traces), end="\n\n")
     print(by_segment(traces))
     print("wrote garivier_moulines.svg")

@@ -28,6 +28,7 @@ from turncoat.report.figures.panel import (
     End,
     ends_of,
     in_columns,
+    layered,
     names,
     over_seeds,
     room_for,
@@ -244,7 +245,7 @@ def draw(panel: Panel, styles: Mapping[str, Style]) -> Any:
     size = room_for(len(texts), SIZE)
     lines = guides(across, up, {name: (start, height) for name, height in ends.items()})
     layers = [lines, *marks(points, across.x(f"{panel.size}:Q"), up, styles), *names(texts, up, size, styles)]
-    return alt.layer(*layers).properties(width=size[0], height=size[1], title=panel.title)
+    return layered(layers, width=size[0], height=size[1], title=panel.title)
 
 
 def draw_decades(panel: Panel, styles: Mapping[str, Style]) -> Any:
@@ -265,7 +266,7 @@ def draw_decades(panel: Panel, styles: Mapping[str, Style]) -> Any:
     texts = ends_of(points, "T", list(styles)) + [End("", name, height) for name, (_, height) in levels.items()]
     layers = [guides(across, up, levels), *marks(points, across.x("T:Q"), up, styles)]
     layers += names(texts, up, SIZE, styles)
-    return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title="d: panel a, decade by decade")
+    return layered(layers, width=SIZE[0], height=SIZE[1], title="d: panel a, decade by decade")
 
 
 def picture(data: pl.DataFrame) -> bytes:
@@ -273,7 +274,7 @@ def picture(data: pl.DataFrame) -> bytes:
     styles = styles_of(list(BOARD))
     drawn = panels(data)
     chart = in_columns([*(draw(panel, styles) for panel in drawn), draw_decades(drawn[0], styles)], 2, spacing=24)
-    return pictures({**chart.to_dict(), **FOCUS})["svg"]
+    return pictures({**chart, **FOCUS})["svg"]
 
 
 if __name__ == "__main__":

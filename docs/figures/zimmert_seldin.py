@@ -23,7 +23,7 @@ import turncoat as tc
 from turncoat.environments import Environment, StochasticallyConstrained
 from turncoat.environments.level_jumps import growing_edges
 from turncoat.report.figures.axes import Axis
-from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, lines, names, over_seeds
+from turncoat.report.figures.panel import FOCUS, ends_of, in_columns, layered, lines, names, over_seeds
 from turncoat.report.styles import styles_of
 from turncoat.report.write import pictures
 
@@ -93,13 +93,13 @@ def draw(traces: pl.DataFrame, name: str) -> Any:
     rule = alt.Chart(pl.DataFrame({"t": jumps[jumps > 100]})).mark_rule(style="mark", strokeDash=[1, 3], opacity=0.5)
     layers = [rule.encode(x=across.x("t:Q")), *lines(data, across, up, styles, "t")[:2]]
     layers += names(ends_of(data, "t", list(LEARNERS)), up, SIZE, styles)
-    return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=name)
+    return layered(layers, width=SIZE[0], height=SIZE[1], title=name)
 
 
 if __name__ == "__main__":
     traces = tc.race(dict(LEARNERS), dict(GAMES), T, seeds=N_SEEDS, max_switches=0).traces
     chart = in_columns([draw(traces, name) for name in GAMES], 2, spacing=24)
-    Path(__file__).with_suffix(".svg").write_bytes(pictures({**chart.to_dict(), **FOCUS})["svg"])
+    Path(__file__).with_suffix(".svg").write_bytes(pictures({**chart, **FOCUS})["svg"])
     print(at_the_end(traces), end="\n\n")
     for name in list(GAMES)[::2]:
         print(name, on_the_way(traces, name), sep="\n\n", end="\n\n")

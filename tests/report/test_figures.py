@@ -209,7 +209,7 @@ def test_a_figure_with_fewer_maps_than_learners_says_so(
     frames: Frames, styles: dict[str, Style], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maps, "MOST_MAPS", 8)
-    chart = arms(frames, styles).to_dict(validate=False)
+    chart = arms(frames, styles)
     assert chart["title"] == "the best 2 of these 6 learners"
     assert len(chart["concat"]) == 2 * 4
 

@@ -76,10 +76,13 @@ def _second_process(tasks: list[Work]) -> Iterator[Callable[[int], bool]]:
 
 
 def _is_worth_it(tasks: list[Work]) -> bool:
-    """Can another process leave kernels where this one finds them, and has it a processor?"""
-    kept = CACHE is not None and CAN_KEEP
-    is_python = bool(sys.executable) and not getattr(sys, "frozen", False)
-    return kept and is_python and len(tasks) >= WORTH_A_PROCESS and (os.cpu_count() or 1) > 1
+    """Can another process leave kernels where this one finds them, and is there enough to do?"""
+    return CACHE is not None and CAN_KEEP and len(tasks) >= WORTH_A_PROCESS and another_python()
+
+
+def another_python() -> bool:
+    """Can a second Python be started, and has it a processor?"""
+    return bool(sys.executable) and not getattr(sys, "frozen", False) and (os.cpu_count() or 1) > 1
 
 
 def _packed(tasks: list[Work]) -> bytes | None:

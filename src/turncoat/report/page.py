@@ -11,7 +11,11 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -20,6 +24,7 @@ import polars as pl
 import vl_convert
 from markupsafe import Markup
 
+from turncoat._compile.side_process import another_python
 from turncoat.learners.entries import TOP_N, by_feedback_group
 from turncoat.report.figures.catalogue import Figure
 from turncoat.report.figures.leaderboard import rank_words
@@ -48,7 +53,25 @@ MARKERS = {
 }
 
 
-def page(frames: Frames, styles: Mapping[str, Style], drawn: Drawn, everyone: Drawn) -> str:
+# What a second process runs: -P keeps it from finding another vl_convert in the folder it is started in.
+CHILD = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle(*sys.argv[1:]).encode())"
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, made by a second process where that is possible.
+
+    It takes more than a second, in which a thread would keep all others waiting.
+    """
+    words = ("window.vegaEmbed = vegaEmbed;", vega_lite_version())
+    if another_python():
+        with suppress(OSError, subprocess.CalledProcessError):
+            command = [sys.executable, "-P", "-c", CHILD, *words]
+            return subprocess.check_output(command, stderr=subprocess.DEVNULL).decode()
+    return vl_convert.javascript_bundle(*words)
+
+
+def page(frames: Frames, styles: Mapping[str, Style], script: str, drawn: Drawn, everyone: Drawn) -> str:
     """The whole page as text. `everyone`: the figures with all learners, if `drawn` has only the best."""
     whole = {figure.name: spec for figure, spec in everyone}
     figures = {figure.name: {"front": spec, "all": whole.get(figure.name)} for figure, spec in drawn}
@@ -67,7 +90,7 @@ def page(frames: Frames, styles: Mapping[str, Style], drawn: Drawn, everyone: Dr
         legend=[(name, label(name, style), style, MARKERS[style.shape]) for name, style in styles.items()],
         chosen=set(top_learners(frames)),
         figures=[(figure, many and figure.needs not in OPEN) for figure, _ in drawn],
-        bundle=_code(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vega_lite_version())),
+        bundle=_code(script),
         data=_json({"figures": figures, "light": LIGHT, "dark": DARK}),
         **_standings(frames, styles),
     )

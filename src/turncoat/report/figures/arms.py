@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from turncoat.report.figures.maps import N_BINS, Map, Mark, figure
+from turncoat.report.figures.panel import Spec
 from turncoat.report.frames import Frames
 from turncoat.report.styles import Style
 
 MOST_SEGMENTS = 200  # of a planted path that is still drawn
 
 
-def arms(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart:
+def arms(frames: Frames, styles: Mapping[str, Style]) -> Spec:
     """The arms that were played in the game of the first seed, and the planted path as a line."""
     return figure(frames, maps_of(frames, styles), "share of rounds", "arm", styles)
 
@@ -63,7 +63,7 @@ def _steps(path: pl.DataFrame, T: int) -> list[dict[str, float]]:
     return path.select(x="start", x2=pl.col("start").shift(-1, fill_value=T), y="arm").to_dicts()
 
 
-def beliefs(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart | None:
+def beliefs(frames: Frames, styles: Mapping[str, Style]) -> Spec | None:
     """The switches that were believed in the game of the first seed, over the arms played and the planted path."""
     if not frames.has("shares"):
         return None

@@ -15,14 +15,14 @@ from turncoat.report.figures.frontier import frontier
 from turncoat.report.figures.growth import growth
 from turncoat.report.figures.leaderboard import leaderboard, times
 from turncoat.report.figures.over_time import regret_over_time, trust
-from turncoat.report.figures.panel import FOCUS, HOVER
+from turncoat.report.figures.panel import FOCUS, HOVER, Spec
 from turncoat.report.figures.split import split
 from turncoat.report.frames import Frames
 from turncoat.report.styles import Style
 
 NO_REMARKS: Mapping[str, str] = MappingProxyType({})
 
-Draw = Callable[[Frames, Mapping[str, Style]], alt.ConcatChart | None]
+Draw = Callable[[Frames, Mapping[str, Style]], Spec | None]
 
 
 class Figure(NamedTuple):
@@ -136,14 +136,11 @@ def draw_all(
     drawn = []
     with debug_mode(False), alt.data_transformers.enable("default", max_rows=None):
         for figure in FIGURES:
-            chart = figure.draw(frames, styles) if frames.has(figure.needs) else None
-            if chart is not None:
+            spec = figure.draw(frames, styles) if frames.has(figure.needs) else None
+            if spec is not None:
                 if figure.needs in remarks:
-                    chart = chart.properties(
-                        title=alt.TitleParams(remarks[figure.needs], fontWeight="normal", offset=14)
-                    )
-                spec = chart.properties(description=f"{figure.title}. {figure.reading}").to_dict(validate=False)
-                drawn.append((figure, {**spec, **FOCUS}))
+                    spec["title"] = {"text": remarks[figure.needs], "fontWeight": "normal", "offset": 14}
+                drawn.append((figure, {**spec, "description": f"{figure.title}. {figure.reading}", **FOCUS}))
     return drawn
 
 

@@ -18,7 +18,7 @@ from turncoat.report.figures.axes import Axis, symlog_axis
 from turncoat.report.figures.over_time import thinned
 from turncoat.report.figures.panel import (
     End,
-    Panel,
+    Spec,
     ends_of,
     hover,
     in_columns,
@@ -35,9 +35,9 @@ THEOREMS = {"Theorem 1": theorem_1, "Theorem 2": theorem_2}
 DASHES = {"Theorem 1": [1, 0], "Theorem 2": [5, 3]}
 
 
-def frontier(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart:
+def frontier(frames: Frames, styles: Mapping[str, Style]) -> Spec:
     """A panel for each environment."""
-    panels: list[Panel] = []
+    panels: list[Spec] = []
     for game, data in frames.by_game("frontier", styles):
         switches = thinned(data["S"].to_list())
         kept = data.filter(pl.col("S").is_in(switches))
@@ -53,7 +53,7 @@ def _bounds(game: dict[str, Any], switches: list[int]) -> pl.DataFrame:
     return pl.DataFrame(rows, {"curve": pl.String, "S": pl.Int64, "bound": pl.Float64}, orient="row")
 
 
-def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, styles: Mapping[str, Style]) -> Panel:
+def _panel(game: dict[str, Any], data: pl.DataFrame, theory: pl.DataFrame, styles: Mapping[str, Style]) -> Spec:
     T, S = game["horizon"], game["n_switches"]
     measured = [*data["mean"], *data["low"], *data["high"]]
     largest = data.group_by("learner").agg(pl.col("mean").abs().max())["mean"].to_list()
@@ -89,5 +89,5 @@ def _marks(T: int, S: int | None, across: Axis, up: Axis) -> list[alt.Chart]:
     if up.pixel(0.0, 1.0) > 0.06:  # of the panel's height
         note = alt.Chart(pl.DataFrame({"y": [0.0], "text": ["below 0: beaten"]}))
         right = note.mark_text(style="note", align="right", baseline="top", dx=-4, dy=3)
-        layers.append(right.encode(x=alt.value(SIZE[0]), y=up.y("y:Q"), text="text:N"))
+        layers.append(right.encode(x=alt.value(SIZE[0]), y=up.y("y:Q"), text=alt.Text("text:N")))
     return layers

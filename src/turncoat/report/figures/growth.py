@@ -14,16 +14,16 @@ import polars as pl
 
 from turncoat import statistics
 from turncoat.report.figures.axes import Axis, log_axis
-from turncoat.report.figures.panel import Panel, ends_of, faded, hover, in_columns, over_seeds, styled, with_names
+from turncoat.report.figures.panel import Spec, ends_of, faded, hover, in_columns, over_seeds, styled, with_names
 from turncoat.report.frames import Frames
 from turncoat.report.styles import Style
 
 SIZE = (280, 250)  # two side by side, with the longest names and exponents, fit on the page
 
 
-def growth(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart | None:
+def growth(frames: Frames, styles: Mapping[str, Style]) -> Spec | None:
     """A panel for each environment that was played over several horizons; None where there is none."""
-    panels: list[Panel] = []
+    panels: list[Spec] = []
     for game, data in frames.by_game("growth", styles, known="regret"):
         if data["horizon"].n_unique() > 1:
             panels.append(_panel(game["environment"], data, styles))
@@ -41,7 +41,7 @@ def powers(data: pl.DataFrame) -> dict[str, statistics.Growth]:
     return found
 
 
-def _panel(environment: str, data: pl.DataFrame, styles: Mapping[str, Style]) -> Panel:
+def _panel(environment: str, data: pl.DataFrame, styles: Mapping[str, Style]) -> Spec:
     points = over_seeds(data, "horizon", "regret").filter(pl.col("mean") > 0)
     fitted = powers(data)
     horizons = sorted(data["horizon"].unique())
@@ -55,18 +55,17 @@ def _panel(environment: str, data: pl.DataFrame, styles: Mapping[str, Style]) ->
     x, colour = across.x("horizon:Q"), styled(styles, "color")
     low = pl.col("low").clip(lower_bound=up.low)  # the mean is positive, and so is all above it
     dots = alt.Chart(points.with_columns(low).with_columns(pl.col("mean", "low", "high").round_sig_figs(5)))
+    tips = [alt.Tooltip("learner:N"), alt.Tooltip("horizon:Q"), alt.Tooltip("mean:Q", format=",.4~g")]
     layers = [
-        dots.mark_rule().encode(x=x, y=up.y("low:Q"), y2="high:Q", **colour, opacity=faded(0.5)),
+        dots.mark_rule().encode(x=x, y=up.y("low:Q"), y2=alt.Y2("high:Q"), **colour, **faded(0.5, "strokeOpacity")),
         dots.mark_point(filled=True, size=40).encode(
-            x=x, y=up.y("mean:Q"), **styled(styles, "color", "shape"), opacity=faded()
+            x=x, y=up.y("mean:Q"), **styled(styles, "color", "shape"), **faded()
         ),
-        hover(dots).encode(
-            x=x, y=up.y("mean:Q"), tooltip=["learner:N", "horizon:Q", alt.Tooltip("mean:Q", format=",.4~g")]
-        ),
+        hover(dots).encode(x=x, y=up.y("mean:Q"), tooltip=tips),
     ]
     if rows:
         line = alt.Chart(pl.DataFrame(rows).with_columns(pl.col("fit").round_sig_figs(5))).mark_line(strokeWidth=1.5)
-        fit = line.encode(x=x, y=up.y("fit:Q"), **styled(styles, "color", "strokeDash"), opacity=faded(0.8))
+        fit = line.encode(x=x, y=up.y("fit:Q"), **styled(styles, "color", "strokeDash"), **faded(0.8, "strokeOpacity"))
         layers.insert(0, fit)
     ends = [
         end._replace(text=f"{end.learner}: {_words(fitted.get(end.learner))}")

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from turncoat.report.figures.axes import SHORT, Axis
-from turncoat.report.figures.panel import Panel, blank, faded, in_columns
+from turncoat.report.figures.panel import Spec, blank, faded, in_columns, layered, upright
 from turncoat.report.frames import Frames
 from turncoat.report.styles import BELIEVED, EDGE, EMPTY, FULL, PLANTED, Style
 from turncoat.types import Matrix
@@ -60,7 +60,7 @@ def shown_learners(learners: list[str], n_environments: int) -> list[str]:
 
 def figure(
     frames: Frames, maps: dict[tuple[str, str], Map], value: str, side: str, styles: Mapping[str, Style]
-) -> alt.ConcatChart:
+) -> Spec:
     """The maps of these (environment, learner), side by side; `value` and `side` say what a cell and a row are."""
     environments = [one for one in frames.environments() if any(key[0] == one for key in maps)]
     raced = [one for one in styles if any(key[1] == one for key in maps)]
@@ -69,7 +69,7 @@ def figure(
     most = max(float(maps[key].cells.max()) for key in maps)
     grid = Grid(T, math.ceil(most * 10 - 1e-9) / 10, value, side, styles)
     columns = min(4, len(environments))
-    panels: list[Panel] = []
+    panels: list[Spec] = []
     for start in range(0, len(environments), columns):
         block = environments[start : start + columns]
         for learner in learners:
@@ -81,11 +81,11 @@ def figure(
             panels += [blank()] * (columns - len(block))
     whole = in_columns(panels, columns, spacing=12)
     if len(learners) < len(raced):
-        whole = whole.properties(title=f"the best {len(learners)} of these {len(raced)} learners")
+        whole["title"] = f"the best {len(learners)} of these {len(raced)} learners"
     return whole
 
 
-def _map(drawn: Map, grid: Grid, axes: tuple[bool, bool], learner: str, title: str) -> Panel:
+def _map(drawn: Map, grid: Grid, axes: tuple[bool, bool], learner: str, title: str) -> Spec:
     """One map, with axes below and to the left if it is at these edges; named to the right and above, if at all."""
     across = Axis("round", "linear", 0.0, float(grid.horizon))
     below, left = axes
@@ -98,18 +98,18 @@ def _map(drawn: Map, grid: Grid, axes: tuple[bool, bool], learner: str, title: s
     box = alt.Chart(cells).mark_rect()
     tips = [alt.Tooltip("row:N", title=grid.side), alt.Tooltip("x:Q", title="from round", format=",.0f")]
     tips.append(alt.Tooltip("value:Q", title=grid.value, format=".1%"))
-    layers = [
-        box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=alt.Color("value:Q", scale=scale, legend=legend), tooltip=tips)
-    ]
+    where = {"x": x, "x2": alt.X2("x2:Q"), "y": y}
+    colour = alt.Color("value:Q", scale=scale, legend=legend)
+    layers = [box.encode(**where, y2=alt.Y2("y2:Q"), color=colour, tooltip=tips)]
     if drawn.overlay:
         line = alt.Chart(pl.DataFrame(drawn.overlay)).mark_rule(strokeWidth=2, color=PLANTED)
-        layers.append(line.encode(x=x, x2="x2:Q", y=y))
+        layers.append(line.encode(**where))
     if drawn.marks:
         layers.append(_marked(drawn.marks, x, y))
     if learner:
         layers += _name(learner, grid.styles)
-    above, background = alt.TitleParams(title, offset=6, frame="group"), alt.ViewBackground(fill=EMPTY)
-    return alt.layer(*layers, view=background).properties(width=WIDTH, height=HEIGHT, title=above)
+    above = {**upright(title), "offset": 6}
+    return layered(layers, view={"fill": EMPTY}, width=WIDTH, height=HEIGHT, title=above)
 
 
 def _marked(marks: Sequence[Mark], x: alt.X, y: alt.Y) -> alt.Chart:
@@ -140,8 +140,8 @@ def _name(learner: str, styles: Mapping[str, Style]) -> list[alt.Chart]:
     base, style = alt.Chart(pl.DataFrame({"learner": [learner]})), styles[learner]
     y = alt.value(HEIGHT / 2)
     marker = base.mark_point(filled=True, size=34, color=style.colour, shape=style.shape)
-    text = base.mark_text(align="left", baseline="middle").encode(x=alt.value(WIDTH + 20), y=y, text="learner:N")
-    return [marker.encode(x=alt.value(WIDTH + 12), y=y, opacity=faded()), text.encode(opacity=faded())]
+    text = base.mark_text(align="left", baseline="middle").encode(x=alt.value(WIDTH + 20), text=alt.Text("learner:N"))
+    return [one.encode(y=y, **faded()) for one in (marker.encode(x=alt.value(WIDTH + 12)), text)]
 
 
 def _boxes(drawn: Map, horizon: int) -> list[dict[str, Any]]:

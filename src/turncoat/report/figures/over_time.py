@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from turncoat.report.figures.axes import Axis, log_axis
 from turncoat.report.figures.maps import N_BINS, Map, figure
-from turncoat.report.figures.panel import Panel, ends_of, in_columns, lines, over_seeds, with_names
+from turncoat.report.figures.panel import Spec, ends_of, in_columns, lines, over_seeds, with_names
 from turncoat.report.frames import Frames
 from turncoat.report.styles import Style
 
@@ -33,16 +32,16 @@ def thinned(rounds: list[int]) -> list[int]:
     return [int(t) for t in every[np.unique(nearest)]]
 
 
-def regret_over_time(frames: Frames, styles: Mapping[str, Style], column: str = "regret") -> alt.ConcatChart | None:
+def regret_over_time(frames: Frames, styles: Mapping[str, Style], column: str = "regret") -> Spec | None:
     """A panel for each environment; `column` is regret or pseudo_regret. None where there is nothing to show."""
-    panels: list[Panel] = []
+    panels: list[Spec] = []
     for game, here in frames.by_game("traces", styles, known=column):
         kept = here.filter(pl.col("t").is_in(thinned(here["t"].to_list())))
         panels.append(_panel(game["environment"], over_seeds(kept, "t", column), styles, column.replace("_", "-")))
     return in_columns(panels, 2) if panels else None
 
 
-def _panel(environment: str, data: pl.DataFrame, styles: Mapping[str, Style], what: str) -> Panel:
+def _panel(environment: str, data: pl.DataFrame, styles: Mapping[str, Style], what: str) -> Spec:
     rounds = data["t"].to_list()
     across = Axis("round", "log", min(rounds), max(rounds))
     up = log_axis(what, [*data["mean"], *data["high"]], floor=1.0)
@@ -50,7 +49,7 @@ def _panel(environment: str, data: pl.DataFrame, styles: Mapping[str, Style], wh
     return with_names(lines(data, across, up, styles, "t"), ends, up, SIZE, styles, environment)
 
 
-def trust(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart | None:
+def trust(frames: Frames, styles: Mapping[str, Style]) -> Spec | None:
     """How likely a master is to follow each base, mean over the seeds. A line at the planted number of switches."""
     assert frames.trust is not None
     switches = dict(frames.games.select("environment", "n_switches").iter_rows())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
@@ -17,7 +17,7 @@ FOCUS = {"params": [{"name": "focus", "value": ""}]}  # of a specification: the 
 IN_FOCUS = "focus == '' || focus == datum.learner"
 HOVER = "hover"  # marks of this style only carry tooltips: the page has them, paper does not
 
-Panel: TypeAlias = alt.LayerChart | alt.FacetChart  # what altair says layers make; it is the former
+Spec = dict[str, Any]  # Vega-Lite, with the data under "datasets"
 
 
 class End(NamedTuple):
@@ -28,9 +28,13 @@ class End(NamedTuple):
     height: float
 
 
-def faded(value: float = 1.0, channel: Any = alt.OpacityValue) -> Any:
-    """This opacity, or next to nothing while the reader looks at another learner."""
-    return channel(0.08 * value, condition={"test": IN_FOCUS, "value": value})
+def faded(value: float = 1.0, channel: str = "opacity") -> dict[str, Any]:
+    """This opacity, or next to nothing while the reader looks at another learner.
+
+    strokeOpacity is as good where there are only strokes, and opacity makes PNGs slow: a layer for every mark.
+    """
+    kind = getattr(alt, f"{channel[0].upper()}{channel[1:]}Value")
+    return {channel: kind(0.08 * value, condition={"test": IN_FOCUS, "value": value})}
 
 
 def styled(styles: Mapping[str, Style], *channels: str) -> dict[str, Any]:
@@ -71,17 +75,13 @@ def lines(data: pl.DataFrame, across: Axis, up: Axis, styles: Mapping[str, Style
     kept = {"at": f"max(datum.mean, {below!r})", "point": f"max(datum.mean, {up.low!r})"}
     kept |= {"bottom": f"max(datum.low, {up.low!r})", "top": f"max(datum.high, {up.low!r})"}
     base = alt.Chart(rounded).transform_calculate(**kept)
-    x, shade = across.x(f"{field}:Q"), faded(0.16, alt.FillOpacityValue)
+    x, shade = across.x(f"{field}:Q"), faded(0.16, "fillOpacity")
     band = base.mark_area(opacity=1).encode(
-        x=x, y=up.y("bottom:Q"), y2="top:Q", fillOpacity=shade, **styled(styles, "color")
+        x=x, y=up.y("bottom:Q"), y2=alt.Y2("top:Q"), **shade, **styled(styles, "color")
     )
     alone: dict[str, Any] = {"point": {"filled": True, "size": 36}} if data[field].n_unique() == 1 else {}
-    line = base.mark_line(clip=leaves, **alone).encode(
-        x=x,
-        y=up.y("at:Q"),
-        **styled(styles, "color", "strokeDash", "strokeWidth"),
-        strokeOpacity=faded(1.0, alt.StrokeOpacityValue),
-    )
+    looks = styled(styles, "color", "strokeDash", "strokeWidth")
+    line = base.mark_line(clip=leaves, **alone).encode(x=x, y=up.y("at:Q"), **looks, **faded(1.0, "strokeOpacity"))
     tips = [
         alt.Tooltip("learner:N"),
         alt.Tooltip(f"{field}:Q", title=across.title, format=",~g"),
@@ -104,13 +104,12 @@ def planted_mark(S: int | None, across: Axis) -> list[alt.Chart]:
     base = alt.Chart(pl.DataFrame({"S": [float(S)], "text": [f"planted S = {S}"]}))
     rule = base.mark_rule(style="mark", strokeDash=[1, 3]).encode(x=across.x("S:Q"))
     text = base.mark_text(style="note", baseline="bottom", align="left" if across.pixel(S, 1.0) < 0.2 else "center")
-    return [rule, text.encode(x=across.x("S:Q"), y=alt.value(-3), text="text:N")]
+    return [rule, text.encode(x=across.x("S:Q"), y=alt.value(-3), text=alt.Text("text:N"))]
 
 
-def blank() -> Panel:
+def blank() -> Spec:
     """A place where nothing was played."""
-    nothing: Any = alt.Chart(pl.DataFrame({"x": [0]})).mark_point(opacity=0)
-    return nothing  # type: ignore[no-any-return]
+    return layered([alt.Chart(pl.DataFrame({"x": [0]})).mark_point(opacity=0)])
 
 
 def ends_of(data: pl.DataFrame, field: str, order: list[str]) -> list[End]:
@@ -140,23 +139,29 @@ def names(ends: list[End], up: Axis, size: tuple[int, int], styles: Mapping[str,
     if learners:
         base = alt.Chart(pl.DataFrame(learners))
         marker = base.mark_point(filled=True, size=34).encode(**_at("x2", "y2"), **styled(styles, "color", "shape"))
-        text = base.mark_text(align="left", baseline="middle").encode(**_at("x3", "y2"), text="text:N")
-        layers += [_leader(base).encode(**styled(styles, "color"), opacity=faded(0.8))]
-        layers += [marker.encode(opacity=faded()), text.encode(opacity=faded())]
+        text = base.mark_text(align="left", baseline="middle").encode(**_at("x3", "y2"), text=alt.Text("text:N"))
+        layers += [_leader(base).encode(**styled(styles, "color"), **faded(0.8, "strokeOpacity"))]
+        layers += [marker.encode(**faded()), text.encode(**faded())]
     if others:
         base = alt.Chart(pl.DataFrame(others))
         text = base.mark_text(align="left", baseline="middle", style="theory-name")
-        layers += [_leader(base, style="mark"), text.encode(**_at("x3", "y2"), text="text:N")]
+        layers += [_leader(base, style="mark"), text.encode(**_at("x3", "y2"), text=alt.Text("text:N"))]
     return layers
 
 
 def with_names(
     layers: list[Any], ends: list[End], up: Axis, size: tuple[int, int], styles: Mapping[str, Style], title: str
-) -> Panel:
+) -> Spec:
     """A panel of these layers, at least of this size, with names where its lines end."""
     width, height = size = room_for(len(ends), size)
-    named = alt.layer(*layers, *names(ends, up, size, styles))
-    return named.properties(width=width, height=height, title=upright(title))
+    return layered([*layers, *names(ends, up, size, styles)], width=width, height=height, title=upright(title))
+
+
+def layered(charts: list[Any], **properties: Any) -> Spec:
+    """A panel of these charts, one on top of another. `alt.layer` would copy all of their parts again and again."""
+    datasets: dict[str, Any] = {}
+    layers = [one.to_dict(validate=False, context={"top_level": False, "datasets": datasets}) for one in charts]
+    return {"layer": layers, "datasets": datasets, **properties}
 
 
 def room_for(n_names: int, size: tuple[int, int]) -> tuple[int, int]:
@@ -171,14 +176,17 @@ def _at(x: str, y: str) -> dict[str, Any]:
 
 def _leader(base: alt.Chart, **words: Any) -> Any:
     rule = base.mark_rule(strokeWidth=1, **words)
-    return rule.encode(**_at("x", "y"), x2="x2:Q", y2="y2:Q")
+    return rule.encode(**_at("x", "y"), x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"))
 
 
-def upright(title: str) -> alt.TitleParams:
+def upright(title: str) -> Spec:
     """A panel's title, with room below it for a note."""
-    return alt.TitleParams(title, offset=16, frame="group")
+    return {"text": title, "offset": 16, "frame": "group"}
 
 
-def in_columns(panels: list[Panel], columns: int, spacing: int = 30) -> alt.ConcatChart:
+def in_columns(panels: list[Spec], columns: int, spacing: int = 30) -> Spec:
     """Panels side by side, row after row."""
-    return alt.concat(*panels, columns=min(columns, len(panels)), spacing=spacing)
+    whole = alt.ConcatChart(columns=min(columns, len(panels)), spacing=spacing).to_dict(validate=False)
+    datasets = {name: rows for panel in panels for name, rows in panel["datasets"].items()}
+    inside = [{key: part for key, part in panel.items() if key != "datasets"} for panel in panels]
+    return {**whole, "concat": inside, "datasets": datasets}

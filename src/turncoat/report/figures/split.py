@@ -17,16 +17,18 @@ from turncoat.report.figures.axes import Axis
 from turncoat.report.figures.maps import shown_learners
 from turncoat.report.figures.panel import (
     End,
-    Panel,
+    Spec,
     blank,
     faded,
     hover,
     in_columns,
+    layered,
     lines,
     names,
     over_seeds,
     planted_mark,
     styled,
+    upright,
 )
 from turncoat.report.frames import Frames
 from turncoat.report.styles import Style
@@ -36,12 +38,12 @@ PARTS = {"master_regret": "master, against base", "base_regret": "base, against 
 SUM = "their sum"
 
 
-def split(frames: Frames, styles: Mapping[str, Style]) -> alt.ConcatChart | None:
+def split(frames: Frames, styles: Mapping[str, Style]) -> Spec | None:
     """Both parts for every base at the last round, mean over the seeds."""
     games = list(frames.by_game("split", styles, known="base_regret"))
     split_learners = {learner for _, data in games for learner in data["learner"]}
     masters = shown_learners([one for one in styles if one in split_learners], len(games))
-    panels: list[Panel] = []
+    panels: list[Spec] = []
     for game, data in games:
         last = data.filter((pl.col("t") == pl.col("t").max()) & pl.col("learner").is_in(masters))
         up = _up(last)
@@ -62,7 +64,7 @@ def _up(here: pl.DataFrame) -> Axis:
 
 def _panel(
     game: dict[str, Any], learner: str, one: pl.DataFrame, words: str, up: Axis, styles: Mapping[str, Style]
-) -> Panel:
+) -> Spec:
     candidates = one["candidate"].to_list()
     across = Axis("S that the base is tuned for", "log", min(candidates) / 1.3, max(candidates) * 1.3)
     mine, theirs = (over_seeds(one, "candidate", part) for part in PARTS)
@@ -76,29 +78,21 @@ def _panel(
     layers += _base(theirs, across, up)
     layers += lines(mine, across, up, styles, "candidate")[:2]
     marker = alt.Chart(mine.with_columns(pl.col("mean").round_sig_figs(5))).mark_point(filled=True, size=34)
-    layers.append(
-        marker.encode(
-            x=across.x("candidate:Q"),
-            y=up.y("mean:Q"),
-            **styled(styles, "color", "shape"),
-            opacity=faded(),
-        )
-    )
+    looks = styled(styles, "color", "shape")
+    layers.append(marker.encode(x=across.x("candidate:Q"), y=up.y("mean:Q"), **looks, **faded()))
     layers += [_tooltips(mine, theirs, total, across, up), *names(ends, up, SIZE, styles)]
-    title = alt.TitleParams(
-        game["environment"], subtitle=[learner, words], subtitleFontSize=11, offset=16, frame="group"
-    )
-    return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1], title=title)
+    title = {**upright(game["environment"]), "subtitle": [learner, words], "subtitleFontSize": 11}
+    return layered(layers, width=SIZE[0], height=SIZE[1], title=title)
 
 
 def _base(data: pl.DataFrame, across: Axis, up: Axis) -> list[alt.Chart]:
     """The bases' part: no learner's, so in ink."""
     base = alt.Chart(data.with_columns(pl.col("mean", "low", "high").round_sig_figs(5)))
     x, shown = across.x("candidate:Q"), faded(0.75)
-    band = base.mark_area(style="mark").encode(x=x, y=up.y("low:Q"), y2="high:Q", opacity=faded(0.13))
-    line = base.mark_line(style="theory", strokeWidth=1.2).encode(x=x, y=up.y("mean:Q"), opacity=shown)
+    band = base.mark_area(style="mark").encode(x=x, y=up.y("low:Q"), y2=alt.Y2("high:Q"), **faded(0.13))
+    line = base.mark_line(style="theory", strokeWidth=1.2).encode(x=x, y=up.y("mean:Q"), **shown)
     marker = base.mark_point(style="theory", shape="square", size=30, strokeWidth=1.2)
-    return [band, line, marker.encode(x=x, y=up.y("mean:Q"), opacity=shown)]
+    return [band, line, marker.encode(x=x, y=up.y("mean:Q"), **shown)]
 
 
 def _levels(total: float, up: Axis) -> list[alt.Chart]:
@@ -117,7 +111,7 @@ def _tooltips(mine: pl.DataFrame, theirs: pl.DataFrame, total: float, across: Ax
     both = mine.select("learner", "candidate", master="mean").with_columns(base=theirs["mean"], both=pl.lit(total))
     data = both.with_columns(pl.col("master", "base", "both").round_sig_figs(5))
     at = pl.concat([data.with_columns(y=pl.col("master")), data.with_columns(y=pl.col("base"))])
-    tips = ["learner:N", alt.Tooltip("candidate:Q", title="base's S", format=",.3~g")]
+    tips = [alt.Tooltip("learner:N"), alt.Tooltip("candidate:Q", title="base's S", format=",.3~g")]
     parts = {"master": PARTS["master_regret"], "base": PARTS["base_regret"], "both": SUM}
     tips += [alt.Tooltip(f"{name}:Q", title=words, format=",.4~g") for name, words in parts.items()]
     return hover(alt.Chart(at)).encode(x=across.x("candidate:Q"), y=up.y("y:Q"), tooltip=tips)  # type: ignore[no-any-return]
