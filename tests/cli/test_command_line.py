@@ -19,6 +19,7 @@ from tests.cli.typed import run
 from turncoat.cli.leaderboard import boards
 from turncoat.cli.progress import watched_race
 from turncoat.learners.entries import FEW, entry
+from turncoat.report import write
 
 LEARNERS_RACED = ("exp3", "exp3.s, told S", "uniform")
 TINY = [
@@ -159,13 +160,17 @@ def test_a_second_race_finds_what_is_there(raced: tuple[Path, dict[str, Any]]) -
 
 
 @pytest.mark.slow
-def test_report_draws_a_saved_race_again(raced: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_report_draws_a_saved_race_again(
+    raced: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "pictures", lambda spec: {"pdf": b"drawn"})
     folder, said = raced
     done = run("report", str(folder), "--to", str(tmp_path))
     assert done.exit_code == 0, done.output
     assert set(board(done.output)) == {"mean rank", "ns/round", "flip/3", "drift/2"}
     assert "missing" not in done.output
     assert (tmp_path / "report.html").read_bytes() == Path(said["report"]).read_bytes()
+    assert (tmp_path / "figures" / "growth.pdf").read_bytes() == b"drawn"
     lost = next((folder / "cells").iterdir())
     kept = lost.read_bytes()
     lost.unlink()

@@ -29,16 +29,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# The command line without what takes most of a report's time, and prints nothing: pictures, and the script of its page.
+QUICK = """
+import sys
+if "report" in sys.argv:
+    from turncoat.report import page, write
+    write.pictures, page.bundle = (lambda spec: {}), (lambda: "")
+from turncoat.cli import main
+main()
+"""
+
+
 def type_in(words: list[str], stdout: Any = subprocess.PIPE, **environ: str) -> subprocess.CompletedProcess[bytes]:
     """A command in a process of its own."""
-    command = [sys.executable, "-W", "ignore", "-m", "turncoat", *words]
+    command = [sys.executable, "-W", "ignore", "-c", QUICK, *words]
     return subprocess.run(
         command, stdout=stdout, stderr=subprocess.PIPE, env={**os.environ, **environ}, check=False, timeout=100
     )
 
 
-def test_names_are_no_commands_to_the_terminal(folder: Path) -> None:
+def test_names_are_no_commands_to_the_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """[/b] once ended `turncoat report` with a MarkupError, and [red] went unseen."""
+    monkeypatch.setattr("turncoat.report.write.pictures", lambda spec: {})
+    monkeypatch.setattr("turncoat.report.page.bundle", lambda: "")
     done = run("report", folder, columns=100)
     assert done.exit_code == 0, done.output
     assert all(name in done.output for name in [*NAMES, "[/game]", f"report: {folder}"])
@@ -104,9 +117,9 @@ def test_ctrl_c_is_heard_and_the_same_command_goes_on(tmp_path: Path, command: s
     file = write(tmp_path, "a,b\n" + "1,2\n2,1\n" * 50)
     games = ["race", "-e", "flip/3", "--horizon", "100", "--no-report", "-lexp3"]
     words = games if command == "race" else ["replay", str(file), "--learner", "exp3"]
-    words = [sys.executable, "-W", "ignore", "-m", "turncoat", *words, "--folder", str(tmp_path / "race")]
+    words += ["--folder", str(tmp_path / "race"), "--seeds"]
     process = subprocess.Popen(
-        [*words, "--seeds", "2000"],
+        [sys.executable, "-W", "ignore", "-m", "turncoat", *words, "500"],
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # it may be off where tests run
@@ -118,5 +131,5 @@ def test_ctrl_c_is_heard_and_the_same_command_goes_on(tmp_path: Path, command: s
     assert process.returncode == 130
     assert said.endswith(f"stopped; what was finished is in {tmp_path / 'race'}: the same command goes on from there\n")
     saved = {file: file.stat().st_mtime_ns for file in (tmp_path / "race").rglob("*.npz")}
-    assert subprocess.run([*words, "--seeds", "3"], capture_output=True, check=False).returncode == 0
+    assert run(*words, 3).exit_code == 0
     assert all(file.stat().st_mtime_ns == then for file, then in saved.items())

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.report.sample import sample
-from turncoat.report import Frames, report, write
+from turncoat.report import Frames, write
 
 
 @pytest.fixture(scope="session")
 def frames() -> Frames:
     """Six learners on the four environments of the suite `quick`."""
     return sample()
-
-
-@pytest.fixture(scope="session")
-def folder(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a report."""
-    home = tmp_path_factory.mktemp("report")
-    report(frames, home)
-    return home
 
 
 @pytest.fixture

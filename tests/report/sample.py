@@ -63,6 +63,11 @@ def crowd(frames: Frames, n: int) -> Frames:
     return replace(frames, overall=None, **many)  # type: ignore[arg-type]
 
 
+def some_games(frames: Frames, *environments: str) -> Frames:
+    """The same race in these games only."""
+    return replace(frames, games=frames.games.filter(pl.col("environment").is_in(environments)))
+
+
 def in_games(frames: Frames, n: int) -> Frames:
     """The same race in n games: the first one there is, again and again under further names."""
     first = frames.environments()[0]

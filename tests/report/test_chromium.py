@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from tests.report.chromium import Chromium, find
-from tests.report.sample import crowd, in_games
-from turncoat.report import Frames, report
+from tests.report.sample import crowd, in_games, some_games
+from turncoat.report import Frames, report, write
 from turncoat.report.page import MANY_GAMES
 
 PATH = find()
@@ -18,9 +18,16 @@ WHY = "there is no Chromium here (Debian: apt-get install chromium); with CI=tru
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(PATH is None, reason=WHY)]
 
 
+@pytest.fixture(scope="module")
+def page(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with all figures, each of two games, without pictures beside it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(write, "pictures", lambda spec: {})
+        return report(some_games(frames, "flip/3", "drift/2"), tmp_path_factory.mktemp("page"))
+
+
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_page_opens_without_an_error_or_a_request(folder: Path, dark: bool) -> None:
-    page = folder / "report.html"
+def test_the_page_opens_without_an_error_or_a_request(page: Path, dark: bool) -> None:
     with Chromium(PATH or "", dark=dark) as browser:
         browser.open(page)
         browser.wait(READY)
@@ -33,15 +40,15 @@ def test_the_page_opens_without_an_error_or_a_request(folder: Path, dark: bool) 
         assert browser.requests == [page.as_uri()]
 
 
-def test_a_click_on_a_learner_dims_the_others_everywhere(folder: Path) -> None:
+def test_a_click_on_a_learner_dims_the_others_everywhere(page: Path) -> None:
     lines = "[...document.querySelectorAll('[data-figure=regret] .mark-line path')]"
     faint = f"{lines}.map(line => line.getAttribute('stroke-opacity'))"
     with Chromium(PATH or "") as browser:
-        browser.open(folder / "report.html")
+        browser.open(page)
         browser.wait(READY)
         assert set(browser.evaluate(faint)) == {"1"}
         browser.evaluate("document.querySelector('[data-learner=exp3]').click()")
-        browser.wait(f"{faint}.filter(o => o === '0.08').length === 20 && {faint}.filter(o => o === '1').length === 4")
+        browser.wait(f"{faint}.filter(o => o === '0.08').length === 10 && {faint}.filter(o => o === '1').length === 2")
         browser.evaluate("document.querySelector('[data-learner=exp3]').click()")
         browser.wait(f"{faint}.every(o => o === '1')")
         assert browser.errors == []

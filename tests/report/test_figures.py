@@ -75,12 +75,12 @@ def test_all_figures_are_drawn(specs: Specs) -> None:
 @pytest.mark.parametrize("name", [figure.name for figure in FIGURES])
 def test_every_figure_is_good_vega_lite(small: Specs, name: str) -> None:
     """Altair's own checks are off while figures are drawn: here they are on."""
-    alt.Chart.from_dict(small[name], validate=True)
+    alt.ConcatChart.validate(small[name])
 
 
 def test_bad_vega_lite_would_be_seen(small: Specs) -> None:
     with pytest.raises(Exception, match="'much' is not of type 'number'"):
-        alt.Chart.from_dict({**small["time"], "spacing": "much"}, validate=True)
+        alt.ConcatChart.validate({**small["time"], "spacing": "much"})
 
 
 def test_a_learner_has_one_colour_dash_and_marker_everywhere(specs: Specs, styles: dict[str, Style]) -> None:
