@@ -74,11 +74,12 @@ JIT_OFF = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider
 # A browser and PostgreSQL for the tests: only on a build machine, and only for root. Elsewhere those tests may skip.
 SYSTEM = if [ "$${CI:-}" = true ] && [ "$$(id -u)" = 0 ]; then sh tests/install_system.sh; fi
 
-# The second process of `make test` begins with the types and the pass with the JIT off.
-BEFORE = \
+# The second process of `make test` begins with the types and the pass with the JIT off. $(call before,WHICH TESTS)
+define before
 	($(TYPES)) || status=$$?; \
-	(echo "-- the pass with the JIT off"; $(JIT_OFF) -m "jit_off and not exhaustive") || status=$$?; \
+	(echo "-- the pass with the JIT off"; $(JIT_OFF) -m "$(1)") || status=$$?; \
 	$(SYSTEM)
+endef
 
 FIGURES = \
 	for script in docs/figures/*.py; do echo "-- $$script"; $(BIN)/python "$$script"; done
@@ -98,10 +99,10 @@ quick: .venv/.dev
 	$(call timed,quick,$(QUICK_CHECKS); echo "-- the quick tests"; $(call shared,$(BIN)/python,$(QUICK)))
 
 test: .venv/.dev
-	$(call timed,test,$(QUICK_CHECKS); echo "-- the suite"; $(call shared,$(BIN)/python,$(MOST),$(BEFORE)))
+	$(call timed,test,$(QUICK_CHECKS); echo "-- the suite"; $(call shared,$(BIN)/python,$(MOST),$(call before,jit_off and not exhaustive)))
 
 test-all: .venv/.dev
-	$(call timed,test-all,$(QUICK_CHECKS); echo "-- every test"; $(call shared,$(BIN)/python,,$(BEFORE)))
+	$(call timed,test-all,$(QUICK_CHECKS); echo "-- every test"; $(call shared,$(BIN)/python,,$(call before,jit_off)))
 
 oldest: .venv-oldest/.oldest
 	$(call timed,oldest,echo "-- the quick tests with the lowest versions allowed"; \

@@ -69,7 +69,7 @@ def test_it_appears_once_and_a_process_that_compiles_nothing_is_silent(tmp_path:
         ("import logging; logging.getLogger('turncoat.compile').setLevel(logging.ERROR)" + USE, 0.0),
         (USE, 1000.0),
         (IMPORT, 0.0),
-        (RACE, 0.0),
+        pytest.param(RACE, 0.0, marks=pytest.mark.exhaustive),
         ("import turncoat as tc; tc.compile('uniform', environments=[])", 0.0),
     ],
     ids=["silenced by the logger", "soon compiled", "imports", "turncoat race", "tc.compile"],

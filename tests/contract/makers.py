@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -221,7 +222,14 @@ RANDOMISED = [one for one in MAKERS if one not in NOT_RANDOMISED]  # every arm m
 
 def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:
     """Run a test with each of these makers as `make`."""
-    return pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in makers])
+    return pytest.mark.parametrize("make", [case(makers, name, make) for name, make in makers])
+
+
+def case(makers: list[tuple[str, Maker]], name: str, make: Maker, *more: Any, label: str = "") -> Any:
+    """One of these as a case. With the JIT off `make test` tries each learner in one mode, `make test-all` in all."""
+    first = next(other for other, another in makers if _learner_of(another) is _learner_of(make))
+    skipped = numba.config.DISABLE_JIT and name != first
+    return pytest.param(make, *more, id=label or name, marks=[pytest.mark.exhaustive] if skipped else [])
 
 
 every_learner = each(MAKERS)

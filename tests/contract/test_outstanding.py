@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import Maker, each, everyone, tell
+from tests.contract.makers import Maker, everyone, tell
 
 MANY = 1_000_000
 
@@ -39,7 +39,7 @@ def steps(act: Callable[[], Any]) -> list[str]:
 
 
 @pytest.mark.slow
-@each([("uniform", tc.Uniform), ("adaptive-master-base", tc.AdaptiveMasterBase)])
+@pytest.mark.parametrize("make", [tc.Uniform, pytest.param(tc.AdaptiveMasterBase, marks=pytest.mark.exhaustive)])
 def test_a_million_outstanding_decisions_cost_under_100_megabytes(make: Maker) -> None:
     learner = make(3, 10**6, seed=1)
     tell(learner, learner.ask(), loss=0.5)  # compiles

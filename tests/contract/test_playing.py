@@ -14,7 +14,19 @@ import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import EVERYONE, LINEAR, MAKERS, SEEING_ALL, Maker, contents, each, everyone, tell, tell_row
+from tests.contract.makers import (
+    EVERYONE,
+    LINEAR,
+    MAKERS,
+    SEEING_ALL,
+    Maker,
+    case,
+    contents,
+    each,
+    everyone,
+    tell,
+    tell_row,
+)
 from turncoat.errors import LossError, OptionError, TableError
 from turncoat.types import Matrix
 
@@ -42,7 +54,7 @@ def random_losses(n_rounds: int, K: int, low: float = 0.0, high: float = 1.0) ->
 
 
 SIZES = [  # a round of a linear learner costs K³: with seventy arms it would take minutes with the JIT off
-    pytest.param(make, K, id=f"{name}-{K}")
+    case(EVERYONE, name, make, K, label=f"{name}-{K}")
     for name, make in EVERYONE
     for K in (1, 2, 9, 70)
     if K < 70 or (name, make) not in LINEAR

@@ -1,7 +1,8 @@
 """Kills of each kind under load: nothing acknowledged is missing, nothing counts twice.
 
-Two of the service and of the applier; with `make test-all` five of each kind. `make chaos` makes many more, and prints
-what it counted. A fault at every single statement: tests/service/simulation.
+Two of the applier, on PostgreSQL; with `make test-all` five of each kind, and services broken on purpose, which must be
+found out. `make chaos` makes many more, and prints what it counted. Faults at single statements, on SQLite and on
+PostgreSQL: tests/service/simulation.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def plans(kills: int) -> list[Plan]:
 
 @pytest.mark.parametrize(
     "plan",
-    [*plans(FEW)[::3], *(pytest.param(plan, marks=pytest.mark.exhaustive) for plan in plans(MORE))],
+    [plans(FEW)[-1], *(pytest.param(plan, marks=pytest.mark.exhaustive) for plan in plans(MORE))],
     ids=lambda plan: f"{plan.target}-on-{plan.store}-{plan.kills}",
 )
 def test_nothing_is_lost_or_doubled_by_kills(plan: Plan, request: pytest.FixtureRequest) -> None:
@@ -40,9 +41,8 @@ def test_nothing_is_lost_or_doubled_by_kills(plan: Plan, request: pytest.Fixture
     assert min(verdict.refused[status] for status in ("duplicate", "conflict", "late")) > 0
 
 
-@pytest.mark.parametrize(
-    ("broken", "kind"), [("early", "missing"), pytest.param("twice", "doubled", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("broken", "kind"), [("early", "missing"), ("twice", "doubled")])
 def test_a_service_broken_on_purpose_is_found_out(broken: str, kind: str) -> None:
     """That a reward counted twice is seen in what is stored: test_checker.py."""
     verdict = campaign.run(Plan("service", "sqlite", 1, broken=broken)).verdict
