@@ -7,7 +7,8 @@ from typing import Any
 
 from turncoat.errors import StateError, TurncoatError
 from turncoat.learners.base.declarations import SETTINGS, is_ours
-from turncoat.learners.base.learner import KNOWN, STATE_FORMAT, Learner
+from turncoat.learners.base.learner import KNOWN, Learner
+from turncoat.learners.base.rule_version import STATE_FORMAT
 
 # What must be told, the least first.
 _SWITCHES = {"unknown": 0, "optional": 0, "as bases": 0, "wanted": 1, "S = 0 only": 2, "unused": 3}
@@ -26,6 +27,7 @@ LEARNERS = {kind.name: kind for kind in sorted(filter(is_ours, KNOWN.values()), 
 def restore(state: dict[str, Any]) -> Learner:
     """The learner whose `state()` this is. It goes on identically: random numbers, outstanding decisions and all.
 
+    A state of an older version of the learner's rule is migrated where the learner says how, and refused otherwise.
     It knows the learners of this package. One of your own is saved by pickle, which keeps the same state.
     """
     if not isinstance(state, dict):

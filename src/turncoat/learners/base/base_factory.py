@@ -6,10 +6,11 @@ import reprlib
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from turncoat.errors import HorizonError, OptionError, unknown
+from turncoat.errors import HorizonError, OptionError, StateError, unknown
 from turncoat.learners.base.declarations import Stability
 from turncoat.learners.base.learner import KNOWN, Learner
 from turncoat.learners.base.linear import LinearLearner
+from turncoat.learners.base.rule_version import rule_of
 from turncoat.types import Label
 
 MOST_BASES = 1000
@@ -17,7 +18,7 @@ _ACCEPTED = (
     "accepted is a list of bases, each a learner's class, its name, or anything that makes one when called as "
     "maker(arms, horizon, seed=…)"
 )
-_WRITTEN = {"learner", "horizon", "options"}
+_WRITTEN = {"learner", "horizon", "options", "rule"}  # the last from rule 2 on
 
 
 def make_bases(bases: Any, arms: Sequence[Label], horizon: int | None) -> list[Learner]:
@@ -29,13 +30,17 @@ def make_bases(bases: Any, arms: Sequence[Label], horizon: int | None) -> list[L
 
 def _make_base(base: Any, arms: Sequence[Label], horizon: int | None) -> Learner:
     words: dict[str, Any] = {}
-    if isinstance(base, dict) and set(base) == _WRITTEN and isinstance(base["options"], dict):
-        base, horizon, words = base["learner"], base["horizon"], base["options"]
+    written: dict[str, Any] = {}
+    if isinstance(base, dict) and {*base, "rule"} == _WRITTEN and isinstance(base["options"], dict):
+        written, base, horizon, words = base, base["learner"], base["horizon"], base["options"]
     maker = _named(base) if isinstance(base, str) else base
     if not callable(maker):
         raise OptionError(f"bases has {reprlib.repr(base)}; {_ACCEPTED}")
     if isinstance(maker, type) and issubclass(maker, Learner):
         _refuse(maker)  # before it is made: it may want other words
+        if written and (rule := rule_of(written, maker.name, maker.rule_version)) < maker.rule_version:
+            newer = f"rule {maker.rule_version}, because a master cannot migrate its bases"
+            raise StateError(f"bases has a saved {maker.name!r} of rule {rule}; accepted are those of {newer}")
     try:
         learner = maker(list(arms), horizon, seed=0, **words)
     except HorizonError as error:
@@ -72,7 +77,8 @@ def _refuse(kind: type[Learner]) -> None:
 def base_spec(learner: Learner) -> dict[str, Any]:
     """A base in plain values: `make_bases` takes them too."""
     options = {word: getattr(learner, word) for word in learner.options}
-    return {"learner": learner.name, "horizon": learner.horizon, "options": options}
+    rule = {"rule": learner.rule_version} if learner.rule_version > 1 else {}
+    return {"learner": learner.name, "horizon": learner.horizon, "options": options, **rule}
 
 
 def _named(name: str) -> type[Learner]:

@@ -34,13 +34,13 @@ from turncoat.errors import (
 )
 from turncoat.learners.base.buffer import Served, buffer_kernels
 from turncoat.learners.base.declarations import Facts, Stability, Variant, is_ours, options_of
+from turncoat.learners.base.rule_version import STATE_FORMAT, Versioned
 from turncoat.learners.base.saved_state import Checks, check_fields, outstanding_ids, packed, problem, unpacked
 from turncoat.random import seed_words
 from turncoat.types import Label, Seed, Vector
 from turncoat.validation.games import parse_arms, parse_horizon, parse_propensity, parse_range, unit_loss
 from turncoat.validation.numbers import is_whole
 
-STATE_FORMAT = 1
 _MOST_BASES = 2**31  # far above any; what compiled code is handed must fit its integers
 _SUM_TOLERANCE = 1e-6  # far above any rounding of probabilities, far below any real damage
 
@@ -49,10 +49,9 @@ KNOWN: dict[str, type[Learner]] = {}  # learners by name: ours, or the last that
 _new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
 
 
-class Learner:
+class Learner(Versioned):
     """A rule that picks an arm and learns from its loss. Made by its subclasses only."""
 
-    name: ClassVar[str]
     facts: ClassVar[Facts]
     options: ClassVar[tuple[str, ...]] = ()  # the constructor's own keywords, each an Option or a property of the class
     can_race: ClassVar[bool] = True
@@ -357,6 +356,7 @@ class Learner:
             "format": STATE_FORMAT,
             "turncoat": __version__,
             "learner": self.name,
+            **({"rule": self.rule_version} if self.rule_version > 1 else {}),
             "arms": self.arms,
             "horizon": self.horizon,
             "loss_range": [self._low, self._high],
@@ -368,8 +368,8 @@ class Learner:
         }
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        """The learner a state was taken from. The constructor checks the words; the buffer replaces its start."""
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        """The learner of a state of this rule. The constructor checks the words; the buffer replaces its start."""
         check_fields(state, cls.options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the constructor warns of was said when the learner was made

@@ -208,8 +208,8 @@ class LinearLearner(Learner):
         return {**super().state(), "chosen": {"marks": packed(marks), "vectors": packed(vectors)}}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        learner = super()._from_state(state)
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        learner = super()._rebuilt(state)
         chosen = state.get("chosen")
         if not isinstance(chosen, dict) or set(chosen) != {"marks", "vectors"}:
             raise StateError(f"the state's chosen are {reprlib.repr(chosen)}; accepted is a dict of marks and vectors")

@@ -300,8 +300,8 @@ class SwitchingLinear(Learner):
         return {**super().state(), "solved": packed(waiting)}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        learner = super()._from_state(state)
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        learner = super()._rebuilt(state)
         ids = sorted(learner._outstanding)
         rows = unpacked(state.get("solved"), "<f8").astype(np.float64).reshape(len(ids), learner.dimension)
         most = learner.dimension / learner.view().beta * (1.0 + SLACK)

@@ -164,8 +164,8 @@ class ScaledLearner(Learner):
         return saved
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        learner = super()._from_state(state)
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        learner = super()._rebuilt(state)
         if learner._adapts:
             learner._low, learner._high = _seen_range(state.get("seen_range"), learner.n_told)
         return learner
