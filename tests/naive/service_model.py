@@ -11,7 +11,7 @@ import copy
 import math
 import statistics
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 HOUR, DAY = 3_600.0, 86_400.0
@@ -124,6 +124,7 @@ class Experiment:
     key: str
     salt: str
     versions: list[Version]
+    rule: int = 1  # of the learner, as it is stored
     story: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)
 
     @property
@@ -144,6 +145,7 @@ class Model:
 
     def __init__(self, most: int) -> None:
         self.most = most
+        self.rule = 1  # of learners now
         self.experiments: dict[str, Experiment] = {}
         self.decisions: dict[str, Decision] = {}
         self.inbox: dict[str, Waiting] = {}
@@ -270,6 +272,7 @@ class Model:
         ours = sorted(ours, key=lambda one: (self.inbox[one].received_at, one))[: self.most]
         if not ours:
             return
+        self._checkpoint(experiment)
         number, n_learned = experiment.number + 1, 0
         for position, decision_id in enumerate(ours):
             decision, waiting = self.decisions[decision_id], self.inbox.pop(decision_id)
@@ -282,6 +285,12 @@ class Model:
                 n_learned += 1
                 experiment.story.append((number, self._lesson(experiment, decision)))
         experiment.versions.append(Version("rewards", n_learned, experiment.now.settings, experiment.now.arms))
+
+    def _checkpoint(self, experiment: Experiment) -> None:
+        """A learner of an older rule is migrated before anything else is written: in a version that changes nothing."""
+        if experiment.rule != self.rule:
+            experiment.rule = self.rule
+            experiment.versions.append(replace(experiment.now, kind="checkpoint", n_learned=0))
 
     def _end_windows(self, experiment: Experiment, now: float) -> None:
         settings = experiment.now.settings
@@ -310,10 +319,11 @@ class Model:
     # --- settings ---
 
     def create(self, key: str, salt: str, settings: Settings, arms: dict[str, Arm]) -> None:
-        self.experiments[key] = Experiment(key, salt, [Version("opened", 0, settings, arms)])
+        self.experiments[key] = Experiment(key, salt, [Version("opened", 0, settings, arms)], self.rule)
 
     def change(self, key: str, settings: Settings) -> None:
         experiment = self.experiments[key]
+        self._checkpoint(experiment)
         experiment.versions.append(Version("settings_changed", 0, settings, experiment.now.arms))
 
     def set_arm(self, key: str, name: str, arm: Arm) -> int | None:
@@ -332,6 +342,7 @@ class Model:
             return 422
         if old is not None and arm.cap != old.cap and math.fsum(one.cap for one in living_arms) < 1.0:
             return 422
+        self._checkpoint(experiment)
         kind = "arm_added" if old is None else "arm_changed"
         experiment.versions.append(Version(kind, 0, experiment.now.settings, arms))
         before = "pending" if old is None else old.state

@@ -179,6 +179,11 @@ def run_verify(experiments: list[str], database: str) -> None:
 
 def _sentence(one: Verified) -> str:
     size = f"{one.key}: {one.versions:,} versions, {one.learned:,} rewards learned from"
+    if one.older_rule is not None:
+        older = f"learned by rule {one.older_rule} of an earlier version of Turncoat, and is not replayed"
+        if one.first > one.versions:
+            return f"{one.key}: all of it was {older}; its state is {'' if one.good else 'NOT '}as it was written"
+        size += f" since version {one.first:,} (what lies before it was {older})"
     if one.identical:
         return f"{size}: identical, byte for byte"
     if one.good:

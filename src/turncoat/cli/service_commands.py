@@ -146,6 +146,8 @@ def verify(experiments: tuple[str, ...], database: str) -> None:
 
     They must agree byte for byte on the machine where the state was computed, and to 1e-9 elsewhere. The hash chain of
     the audit log is checked as well. The exit status is 1 if anything differs. Works while the service is running.
+
+    What an earlier version of Turncoat learned by another rule is not replayed; the output says so.
     """
     from turncoat.cli.service import run_verify
 

@@ -245,7 +245,7 @@ class VersionPoint(Answer, frozen=True, kw_only=True):
 
     version: int
     at: datetime
-    kind: Literal["opened", "rewards", "arm_added", "arm_changed", "settings_changed"]
+    kind: Literal["opened", "rewards", "checkpoint", "arm_added", "arm_changed", "settings_changed"]
     n_learned: int
     probabilities: dict[str, float]
 

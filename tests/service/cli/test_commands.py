@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.cli.typed import refusal, run
+from tests.service.experiments.lab import raise_rule
 from turncoat.cli.demo import past_of_it
 from turncoat.errors import OptionError
 from turncoat.learners.base import learner as base_learner
@@ -111,6 +112,32 @@ def test_verification_after_an_upgrade(database: Path, monkeypatch: pytest.Monke
         connection.execute(OTHER_REWARD)
     connection.close()
     assert run("verify", "--database", database).exit_code == 1
+
+
+def test_verification_after_a_change_of_the_rule(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what is not replayed, and finds what is wrong in the rest."""
+    with sqlite3.connect(database) as connection:
+        ((versions,),) = connection.execute("SELECT version FROM experiment WHERE key = 'second'")
+    connection.close()
+    raise_rule(monkeypatch)
+    rule = "learned by rule 1 of an earlier version of Turncoat, and is not replayed"
+    done = run("verify", "--database", database, columns=200)
+    assert done.exit_code == 0 and f"second: all of it was {rule}; its state is as it was written" in done.stdout
+    store = open_store(str(database))
+    engine = Engine(store)
+    engine.reward(engine.decide("second", allowed_arms=["a"]).decision_id or "", 1.0)
+    engine.work()
+    store.close()
+    done = run("verify", "--database", database, columns=200)
+    size = f"second: {versions + 2} versions, 1 rewards learned from since version {versions + 1}"
+    assert done.exit_code == 0 and f"{size} (what lies before it was {rule}): identical, byte for byte" in done.stdout
+    assert f"first: all of it was {rule}" in done.stdout
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE version SET checksum = 'no' WHERE experiment = 1")
+    connection.close()
+    done = run("verify", "--database", database, columns=200)
+    assert done.exit_code == 1 and f"first: all of it was {rule}; its state is NOT as it was written" in done.stdout
+    assert "second: " in done.stdout and "DIFFERENT" not in done.stdout
 
 
 # Of one that was learned from: a fifth of the first experiment's are control, and only the learners are rebuilt.

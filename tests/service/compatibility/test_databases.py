@@ -17,10 +17,15 @@ import pytest
 from tests.cli.typed import run
 from tests.compatibility.answers import as_now, same_fields
 from tests.service.compatibility.application import Clock, application
-from tests.service.experiments.lab import compile_kernels
+from tests.service.experiments.lab import compile_kernels, raise_rule
 from tests.service.http.direct import JSON, Direct, Said
+from turncoat.service.store import open_store
 
 FOLDERS = [folder for folder in sorted(Path(__file__).parent.iterdir()) if (folder / "sqlite.db.gz").exists()]
+CHECKPOINTS = """
+    SELECT e.key, COUNT(*) FROM checkpoint c JOIN experiment e ON e.id = c.experiment
+    JOIN version v ON v.experiment = c.experiment AND v.version = c.version AND v.kind = 'checkpoint' GROUP BY e.key
+"""
 YEAR = 31_536_000.0
 
 
@@ -52,11 +57,20 @@ class Earlier:
         asked.work()
         return [json.loads(line) for line in said.body.splitlines()]
 
-    def verify(self) -> None:
-        """`turncoat verify`: rebuild every learner from the log, from its first round on."""
+    def verify(self) -> str:
+        """`turncoat verify`: rebuild every learner from the log, from its first round on. What it says."""
         done = run("verify", "--database", self.database)
         assert done.exit_code == 0, done.output
         assert all(f"{key}: " in done.stdout for key in self.experiments)
+        return done.stdout
+
+    def checkpoints(self) -> dict[str, int]:
+        """How many there are, of the experiments that have some."""
+        store = open_store(self.database, allow_in_use=True)
+        with store.reading() as session:
+            found: dict[str, int] = dict(session.rows(CHECKPOINTS))
+        store.close()
+        return found
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -125,13 +139,41 @@ def test_rewards_of_then_are_learned_now(earlier: Earlier) -> None:
             }
         again = earlier.reward(asked, [{**line, "value": 1.0 - line["value"]} for line in told["lines"]])
         assert {one["status"] for one in again} == {"conflict", "duplicate"}  # 0.5 is told again as it was
-    earlier.verify()
+    assert "rule" not in earlier.verify() and earlier.checkpoints() == {}
 
 
 def _check_state(now: dict[str, Any], then: dict[str, Any]) -> None:
     """Compare states that were computed anew, but for the checksum: it covers the package's version."""
     for name in ("probabilities", "pending_rewards", "open_decisions", "explanation"):
         assert as_now(now[name]) == as_now(then[name]), (then["key"], name)
+
+
+def test_they_go_on_with_another_rule_of_the_learner(earlier: Earlier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each from one checkpoint. The migration changes nothing that is served, so the states of then come out."""
+    raise_rule(monkeypatch)
+    assert earlier.verify().count("all of it was learned by rule 1 of an earlier version") == len(earlier.experiments)
+    told = earlier.then["told"]
+    with application(earlier.database, earlier.clock) as asked:
+        asked.work()
+        for key, then in earlier.then["applied"].items():
+            _check_state(earlier.get(asked, f"/v1/experiments/{key}/state"), then)
+        assert 0 < len(earlier.checkpoints()) < len(earlier.experiments)
+        earlier.clock.time += 60.0
+        assert same_fields(earlier.reward(asked, told["lines"]), told["receipts"]) == told["receipts"]
+        for key, then in told["states"].items():
+            _check_state(earlier.get(asked, f"/v1/experiments/{key}/state"), then)
+        for key in earlier.experiments:
+            change = json.dumps({"reward_window_s": 30.0}).encode()
+            assert asked.ask("PATCH", f"/v1/experiments/{key}", change, {**JSON, **earlier.boss}).status == 200
+    assert earlier.checkpoints() == dict.fromkeys(earlier.experiments, 1)
+    with application(earlier.database, earlier.clock) as asked:
+        for key in set(earlier.experiments) - {"many"}:  # it was stopped
+            made = earlier.post(asked, f"/v1/experiments/{key}/decisions", {}).json()
+            assert {one["status"] for one in earlier.reward(asked, [{**_id(made), "value": 1.0}])} == {"accepted"}
+    assert earlier.checkpoints() == dict.fromkeys(earlier.experiments, 1)
+    said = earlier.verify()
+    older = "(what lies before it was learned by rule 1 of an earlier version of Turncoat, and is not replayed)"
+    assert said.count(f" {older}: identical, byte for byte") == len(earlier.experiments)  # on any machine: this one did
 
 
 def test_decisions_go_on(earlier: Earlier) -> None:

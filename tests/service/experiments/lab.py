@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pytest
 
 from turncoat.learners import Turncoat, restore
 from turncoat.service import messages
@@ -18,7 +22,7 @@ NOON = 1_800_000_000.0  # some day in 2027
 WINDOW = 100.0  # seconds
 TABLES = (
     *("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"),
-    *("idempotency", "sticky", "audit", "bucket"),
+    *("idempotency", "sticky", "audit", "bucket", "checkpoint"),
 )
 
 
@@ -95,6 +99,21 @@ def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def uuid(number: int) -> str:
     """A caller's own id."""
     return f"00000000-0000-4000-8000-{number:012x}"
+
+
+def with_other_chance(state: dict[str, Any]) -> dict[str, Any]:
+    """A state with other random words, which the service does not use: whatever it learns and serves is the same."""
+    words = np.frombuffer(base64.b64decode(state["buffer"])).copy()
+    words[:4].view(np.uint64)[:] ^= np.uint64(5)
+    return {**state, "buffer": base64.b64encode(words.tobytes()).decode()}
+
+
+def raise_rule(
+    patch: pytest.MonkeyPatch, rule: int = 2, migrated: Callable[[dict[str, Any]], Any] = with_other_chance
+) -> None:
+    """As if another version of Turncoat were installed, whose learner has this rule."""
+    patch.setattr(Turncoat, "rule_version", rule)
+    patch.setattr(Turncoat, "_migrated", classmethod(lambda cls, state: migrated(state)))
 
 
 def compile_kernels() -> None:

@@ -8,11 +8,12 @@ from collections import Counter
 from typing import Any
 
 import msgspec
+import pytest
 
 from tests.naive import buckets, shares
 from tests.naive.service_model import Experiment, Model
 from tests.service.simulation.world import World, Wrong
-from turncoat.learners import restore
+from turncoat.learners import Turncoat, restore
 from turncoat.service.experiments.verify import broken_audit, verify
 
 KEPT = {10: 7_200.0, 300: 691_200.0, 10_800: math.inf}
@@ -64,7 +65,10 @@ def check(world: World) -> None:
             if any(isinstance(value, float) and not math.isfinite(value) for value in row):
                 raise Wrong(f"{table} holds {row}")
     for experiment in model.experiments.values():
-        check_learner(world, experiment)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Turncoat, "rule_version", experiment.rule)  # nothing was written by a newer one
+            check_learner(world, experiment)
+        check_replay(world, experiment)
 
 
 def expected_decisions(model: Model) -> list[tuple[Any, ...]]:
@@ -110,7 +114,7 @@ def check_keys_and_arms(world: World) -> None:
 
 
 def n_revisions(experiment: Experiment) -> int:
-    return sum(version.kind != "rewards" for version in experiment.versions)
+    return sum(version.kind not in ("rewards", "checkpoint") for version in experiment.versions)
 
 
 def check_positions(world: World) -> None:
@@ -155,10 +159,20 @@ def check_learner(world: World, experiment: Experiment) -> None:
             if (one.experiment, one.version, one.stream) == (experiment.key, version, "learn"):
                 served(learner, experiment, version, one.probabilities, narrowed=True)
     same(f"the learner of {experiment.key}", msgspec.json.encode(learner.state()), bytes(state))
+
+
+def check_replay(world: World, experiment: Experiment) -> None:
+    """`verify` replays all that was learned since the checkpoint, if there is one, and finds the stored bytes."""
+    first = next((n for n, one in enumerate(experiment.versions, 1) if one.kind == "checkpoint"), 0)
+    if experiment.rule < world.model.rule:
+        first = experiment.number + 1
+    n_learned = sum(version.n_learned for version in experiment.versions[max(first - 1, 0) :])
     with world.store.reading() as session:
         verified = verify(session, experiment.key)
     if not (verified.identical and verified.first_difference is None):
         raise Wrong(f"replayed: {verified}")
+    same("what is replayed", (verified.first, verified.learned), (first, n_learned))
+    same("the older rule", verified.older_rule, 1 if first else None)
 
 
 def tell(learner: Any, event: tuple[Any, ...], experiment: Experiment) -> None:

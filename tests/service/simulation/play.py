@@ -157,6 +157,8 @@ class Player:
         elif draw < 0.95:
             ids = [*self.model.decisions][-5:]
             world.activate(self.worker(), self.random.choice([*ids, uuid(99)]), fault)
+        elif self.model.rule == 1 and self.random.random() < 0.3:
+            world.upgrade()
         else:
             world.restart(self.worker())
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.naive.service_model import Arm, Settings
 from tests.service.experiments.lab import uuid
+from tests.service.simulation.invariants import check
 from tests.service.simulation.play import Player
 from tests.service.simulation.world import NO_FAULT, Fault, World
 from turncoat.service import messages
@@ -80,6 +81,12 @@ def look(world: World, fault: Fault) -> None:
     world.attempt(world.workers[0], fault, everything)
 
 
+def upgrade(world: World, fault: Fault) -> None:
+    """Another rule: the next change of x, and the next pass over y, begin with a checkpoint."""
+    world.upgrade()
+    look(world, fault)
+
+
 SCRIPT: list[Step] = [
     create("x", FIRST, "abc", 0.1),
     create("y", SUM, "ab", 0.0),
@@ -97,6 +104,7 @@ SCRIPT: list[Step] = [
     activate(3),
     change("x", replace(FIRST, default=0.5, holdout=0.2)),
     work(1.0),
+    upgrade,
     set_arm("x", "a", Arm("retired")),
     serve(told(13, 0.5)),
     look,
@@ -107,7 +115,10 @@ SCRIPT: list[Step] = [
 
 
 def act(world: World, step: int | None = None, fault: Fault = NO_FAULT) -> list[list[str]]:
-    """The whole script, with a fault in one step, after which it is tried again. The statements of each step."""
+    """The whole script, with a fault in one step, after which it is tried again; then all is checked.
+
+    The statements of each step.
+    """
     statements: list[list[str]] = []
     with world.few_at_a_time():
         for number, do in enumerate(SCRIPT):
@@ -118,4 +129,5 @@ def act(world: World, step: int | None = None, fault: Fault = NO_FAULT) -> list[
             do(world, NO_FAULT)
             statements.append(world.workers[0].store.names)
         Player(world).finish()
+        check(world)
     return statements

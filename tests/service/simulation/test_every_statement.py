@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tests.service.experiments.lab import TABLES, quick_folder
-from tests.service.simulation.invariants import check
 from tests.service.simulation.script import SCRIPT, act
 from tests.service.simulation.world import Fault, World
 from turncoat.service import engine
@@ -34,7 +33,6 @@ def statements() -> list[list[str]]:
     with quick_folder() as folder:
         world = World(1, [open_store(str(folder / "x.db"))], alone=True)
         done = act(world)
-        check(world)
         world.store.close()
     return done
 
@@ -57,7 +55,6 @@ def survive(store: Store, step: int, fault: Fault) -> None:
     world = World(1, [store], alone=True)
     try:
         act(world, step, fault)
-        check(world)
         assert world.n_lost == 1
     except Exception as problem:
         problem.add_note(f"step {step}, {fault}")

@@ -18,7 +18,7 @@ import pytest
 from tests.naive import service_decisions as decisions
 from tests.naive.service_model import Arm, Gates, Model, Settings
 from tests.service.experiments.faults import Crash, FaultyStore, Trouble, down
-from tests.service.experiments.lab import StillClock
+from tests.service.experiments.lab import StillClock, raise_rule
 from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.errors import Problem, Unavailable
@@ -97,10 +97,17 @@ class World:
         worker.start()
         worker.known = self.latest()
 
+    def upgrade(self) -> None:
+        """All workers end, and start again with a version of Turncoat whose learner has another rule."""
+        raise_rule(self.patch)
+        self.model.rule = 2
+        for worker in self.workers:
+            self.restart(worker)
+
     @contextmanager
     def few_at_a_time(self) -> Iterator[None]:
-        """A pass closes no more decisions than the model's does."""
-        with pytest.MonkeyPatch.context() as patch:
+        """A pass closes no more decisions than the model's does. What `upgrade` changes is changed until the end."""
+        with pytest.MonkeyPatch.context() as self.patch, pytest.MonkeyPatch.context() as patch:
             for module in ("experiments.learn", "engine"):
                 patch.setattr(f"turncoat.service.{module}.MOST", self.model.most)
             yield

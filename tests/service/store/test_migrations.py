@@ -19,7 +19,7 @@ from turncoat.service.store.migrate import Migration, known, statements
 
 MOST = sum(1 for one in known() for _ in statements(one.sql, sqlite.DIALECT))  # statements that every store runs
 TABLES = {"experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"} | {
-    "idempotency", "sticky", "bucket", "audit", "api_key", "fact", "migration"
+    "idempotency", "sticky", "bucket", "audit", "api_key", "fact", "migration", "checkpoint"
 }  # fmt: skip
 
 KILLED = """
@@ -157,8 +157,9 @@ def test_a_file_that_changed_after_it_ran_is_refused(store_url: str) -> None:
 @pytest.fixture
 def later(store: Store) -> tuple[Store, list[Migration]]:
     """A store at the present step, and the steps of a later version."""
-    second = Migration(2, "0002_more.sql", "CREATE TABLE more (a {text}, b {bytes}); -- new;\nDELETE FROM fact")
-    return store, [*known()[:1], second]
+    steps = known()
+    sql = "CREATE TABLE more (a {text}, b {bytes}); -- new;\nDELETE FROM fact"
+    return store, [*steps, Migration(len(steps) + 1, "more.sql", sql)]
 
 
 def test_only_what_has_not_run_yet_is_run(later: tuple[Store, list[Migration]]) -> None:
@@ -174,7 +175,7 @@ def test_only_what_has_not_run_yet_is_run(later: tuple[Store, list[Migration]]) 
 
 def test_what_comes_after_a_step_that_fails_does_not_run(later: tuple[Store, list[Migration]]) -> None:
     store, steps = later
-    wrong = Migration(3, "0003_wrong.sql", "CREATE TABLE more (a {text})")
+    wrong = Migration(len(steps) + 1, "wrong.sql", "CREATE TABLE more (a {text})")
     with pytest.raises(StoreError), store.transaction() as session:
         migrate.migrate(session, words_of(store), [*steps, wrong])
     with pytest.raises(StoreError), store.reading() as session:

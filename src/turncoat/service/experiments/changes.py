@@ -13,7 +13,7 @@ from turncoat.errors import ArmsError
 from turncoat.service import messages
 from turncoat.service.errors import Conflicting, NotFound, Stale, Unavailable, Unprocessable
 from turncoat.service.experiments.audit import append_entry
-from turncoat.service.experiments.learn import advance
+from turncoat.service.experiments.learn import advance, take_learner
 from turncoat.service.experiments.randomness import Randomness
 from turncoat.service.experiments.snapshot import ArmRow, Config, Learner, Snapshot, to_json
 from turncoat.service.experiments.snapshot_cache import (
@@ -56,9 +56,10 @@ def create(
         head = (number, new.key, now, to_json(config), "running", 0, 0, seed, salt, machine())
         session.insert("experiment", EXPERIMENT, [head])
         session.insert("arm", ARM, [_stored(number, row, now) for row in rows])
-        columns = ("experiment", "version", "state", "first_state", "checksum")
-        session.insert("learner", columns, [(number, 0, state, state, digest)])
-        blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0, digest)
+        columns = ("experiment", "version", "state", "first_state", "checksum", "rule")
+        rule = learner.rule_version
+        session.insert("learner", columns, [(number, 0, state, state, digest, rule)])
+        blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0, digest, rule)
         snapshot = advance(session, blank, learner, "opened", now)
         append_entry(session, now, actor, "open", new.key, before=None, after=new)
     cache.publish(snapshot, learner)
@@ -172,8 +173,7 @@ def _apply_change(
                 session.lock_settings()
                 number = read_snapshot(session, key).id
                 session.lock_experiment(number, wait=True)()
-                before = read_snapshot(session, key)
-                learner = cache.take_learner(session, before)
+                before, learner = take_learner(session, cache, read_snapshot(session, key), now)
                 between, old, new = changed(session, before, learner)
                 after = advance(session, between, learner, kind, now, detail=to_json(new))
                 append_entry(session, now, actor, action, key, before=old, after=new)

@@ -3,6 +3,10 @@
 A pass takes the inbox in the order of receipt, and the decisions whose windows have ended. It tells the learner, closes
 the decisions and writes the new state, atomically. So the log alone determines what was learned and in which order, and
 replaying it gives the same state.
+
+Checkpoint: where the stored state is of an older version of the learner's rule, the next to write (a pass, or a change
+of settings or arms) begins with a version of the kind `checkpoint`, in the same transaction. Its state is the migrated
+learner, and replaying begins there. Rewards of decisions made before it are learned like any that come late.
 """
 
 from __future__ import annotations
@@ -10,17 +14,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from turncoat.service import messages
 from turncoat.service.clock import Clock
 from turncoat.service.experiments.aggregates import KEYS, SUMS, Closed, bucket_rows
+from turncoat.service.experiments.audit import append_entry
 from turncoat.service.experiments.early_rewards import INBOX, REFUSED
 from turncoat.service.experiments.rewards import HOLD
 from turncoat.service.experiments.snapshot import Learner, Snapshot, served_by, to_json
-from turncoat.service.experiments.snapshot_cache import SnapshotCache, checksum, dump_learner, read_snapshot
+from turncoat.service.experiments.snapshot_cache import SnapshotCache, checksum, dump_learner, read_snapshot, rule_now
 from turncoat.service.store.interface import DeferredResult, Row, Session, Store
 
 MOST = 1000  # decisions closed per pass
@@ -43,7 +48,10 @@ CLOSING = ("id", "outcome", "reward", "rewarded_at", "observed_at", "applied_ver
 VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum")
 ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old"
 TRIED = "UPDATE arm SET tried = 1 WHERE experiment = :experiment AND arm IN :arms"
-KEEP = "UPDATE learner SET version = :version, state = :state, checksum = :checksum WHERE experiment = :id"
+KEEP = """
+    UPDATE learner SET version = :version, state = :state, checksum = :checksum, rule = :rule WHERE experiment = :id
+"""
+CHECKPOINT = ("experiment", "version", "older_rule", "state")
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -82,6 +90,8 @@ def apply(store: Store, cache: SnapshotCache, clock: Clock, snapshot: Snapshot) 
     try:
         with store.transaction() as session:
             now = clock.now()
+            if snapshot.rule != rule_now():
+                session.lock_settings()  # for the audit, and first, as changes do, so that the two cannot deadlock
             version = session.lock_experiment(snapshot.id)
             due = session.send(DUE, experiment=snapshot.id, now=now, limit=MOST)
             pending = session.send(PENDING, experiment=snapshot.id, limit=MOST)
@@ -120,7 +130,7 @@ class _Pass:
             return 0, self._before, None
         good = [one for one in waiting if self._is_good(one)]
         taught = [one for one in good if one.stream == "learn" and one.value is not None]  # the others do not train it
-        learner = self._cache.take_learner(self._session, self._before)
+        self._before, learner = take_learner(self._session, self._cache, self._before, self._now)
         index_of = {label: index for index, label in enumerate(learner.arms)}
         for one in taught:
             observe(learner, self._rule, index_of, (one.arm, one.propensity, one.allowed, one.value))
@@ -185,6 +195,25 @@ class _Pass:
         return replace(self._before, arms=arms)
 
 
+def take_learner(session: Session, cache: SnapshotCache, snapshot: Snapshot, now: float) -> tuple[Snapshot, Learner]:
+    """The learner to go on with, and the snapshot: that of a checkpoint, written here, if its rule was an older one."""
+    learner = cache.take_learner(session, snapshot)
+    if snapshot.rule == learner.rule_version:
+        return snapshot, learner
+    state = dump_learner(learner)
+    old = {"rule": snapshot.rule, "checksum": snapshot.checksum}
+    new = checkpoint_entry(learner.rule_version, state, snapshot.version + 1)
+    after = advance(session, snapshot, learner, "checkpoint", now, detail=to_json(new))
+    session.insert("checkpoint", CHECKPOINT, [(snapshot.id, after.version, snapshot.rule, state)])
+    append_entry(session, now, "turncoat", "checkpoint", snapshot.key, before=old, after=new)
+    return after, learner
+
+
+def checkpoint_entry(rule: int, state: bytes, version: int) -> dict[str, Any]:
+    """What version and audit say of a checkpoint."""
+    return {"rule": rule, "checksum": checksum(state), "version": version}
+
+
 def advance(
     session: Session,
     snapshot: Snapshot,
@@ -197,19 +226,19 @@ def advance(
 ) -> Snapshot:
     """Write the experiment's next version: the learner's state, and the probabilities served from this version on.
 
-    `snapshot` is the previous one with the new arms and settings. Every kind but `rewards` increments the revision.
+    `snapshot` is the previous one with the new arms and settings, whose changes increment the revision.
     Version fence: a version is a primary key, so a second writer gets WriteConflict, and nothing of its pass is kept.
     """
     version = snapshot.version + 1
-    revision = snapshot.revision + (kind != "rewards")
-    learned = n_learned > 0 or kind in ("opened", "arm_added", "arm_changed")
+    revision = snapshot.revision + (kind not in ("rewards", "checkpoint"))
+    learned = n_learned > 0 or kind in ("opened", "checkpoint", "arm_added", "arm_changed")
     served = served_by(learner, snapshot.active()) if learned or kind != "rewards" else snapshot.probabilities
     session.send(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision)
-    digest = snapshot.checksum
+    digest, rule = snapshot.checksum, snapshot.rule
     if learned:
-        state = dump_learner(learner)
+        state, rule = dump_learner(learner), learner.rule_version
         digest = checksum(state)
-        session.send(KEEP, id=snapshot.id, version=version, state=state, checksum=digest)
+        session.send(KEEP, id=snapshot.id, version=version, state=state, checksum=digest, rule=rule)
     session.insert("version", VERSION, [(snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest)])
     return replace(
         snapshot,
@@ -218,6 +247,7 @@ def advance(
         probabilities=served,
         learner_version=version if learned else snapshot.learner_version,
         checksum=digest,
+        rule=rule,
         distributions={},
     )
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
@@ -34,6 +34,8 @@ class Config(msgspec.Struct, frozen=True):
 class Learner(Protocol):
     """The methods of a learner that the service uses."""
 
+    rule_version: ClassVar[int]
+
     def probabilities(self, *, allowed: Any = None) -> Any:
         """The probability of every arm, by index."""
 
@@ -55,6 +57,10 @@ class Learner(Protocol):
     @property
     def arms(self) -> Any:
         """The labels of the arms, by index."""
+
+    @property
+    def living(self) -> Any:
+        """Those that were not retired."""
 
 
 class ArmRow(NamedTuple):
@@ -100,6 +106,7 @@ class Snapshot:
     probabilities: dict[str, float]
     learner_version: int
     checksum: str  # of the learner's state
+    rule: int  # that the learner's state is of
     distributions: dict[Any, Distribution] = field(default_factory=dict, compare=False, repr=False)
 
     def find(self, arm: str) -> ArmRow | None:

@@ -20,7 +20,7 @@ from turncoat.service.store.interface import Row, Session, Store, StoreError, Wr
 NUMBERS = "SELECT id, version FROM experiment"
 HEADS = """
     SELECT e.id, e.key, e.created_at, e.config, e.state, e.revision, e.version, e.seed, e.salt,
-           v.probabilities, l.version, l.checksum
+           v.probabilities, l.version, l.checksum, l.rule
     FROM experiment e JOIN version v ON v.experiment = e.id AND v.version = e.version
     JOIN learner l ON l.experiment = e.id
 """
@@ -122,10 +122,10 @@ def read_snapshots(session: Session, which: str = "ORDER BY e.id", **values: Any
 
 
 def _snapshot(head: Row, arms: tuple[ArmRow, ...]) -> Snapshot:
-    number, key, created_at, config, state, revision, version, seed, salt, served, learned, digest = head
+    number, key, created_at, config, state, revision, version, seed, salt, served, learned, digest, rule = head
     settings, shares = msgspec.json.decode(config, type=Config), msgspec.json.decode(served)
     numbers = number, key, created_at, settings, state, revision, version, seed, salt
-    return Snapshot(*numbers, arms, shares, learned, digest)
+    return Snapshot(*numbers, arms, shares, learned, digest, rule)
 
 
 def read_snapshot(session: Session, key: str) -> Snapshot:
@@ -155,6 +155,13 @@ def new_learner(arms: list[str], seed: int) -> Learner:
     from turncoat.learners import Turncoat
 
     return Turncoat(arms, seed=seed)
+
+
+def rule_now() -> int:
+    """The version of the rule that learners follow now."""
+    from turncoat.learners import Turncoat
+
+    return Turncoat.rule_version
 
 
 def load_learner(state: bytes) -> Learner:

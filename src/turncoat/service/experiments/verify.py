@@ -2,7 +2,8 @@
 
 The log holds every reward that was learned, with its version and position; versions hold the changes of arms. On the
 machine that computed it, the rebuilt state must be the stored one, byte for byte; elsewhere (another processor, another
-version of numba) its numbers must agree to 1e-9.
+version of numba) its numbers must agree to 1e-9. What an older rule of the learner learned cannot be replayed: then the
+log is replayed from the latest checkpoint (learn.py), whose state must have the checksum that version and audit say.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import msgspec
 import numpy as np
 
 from turncoat.service.experiments import audit
-from turncoat.service.experiments.learn import observe
-from turncoat.service.experiments.snapshot import Learner
-from turncoat.service.experiments.snapshot_cache import checksum, load_learner, machine, read_snapshot
+from turncoat.service.experiments.learn import checkpoint_entry, observe
+from turncoat.service.experiments.snapshot import Learner, Snapshot, to_json
+from turncoat.service.experiments.snapshot_cache import checksum, load_learner, machine, read_snapshot, rule_now
 from turncoat.service.store.interface import Row, Session
 
 PAGE = 5000
 TOLERANCE = 1e-9
-CHECKPOINTS = 100  # versions whose checksums are compared, so that a difference can be dated
+COMPARED = 100  # versions whose checksums are compared, so that a difference can be dated
 RELEASE = "turncoat"  # the field of a state that holds the version of Turncoat that wrote it
 
 VERSIONS = """
@@ -37,12 +38,21 @@ LEARNED = """
 """
 UNWRITTEN = """
     SELECT e.key FROM experiment e
-    WHERE e.revision <> (SELECT COUNT(*) FROM audit a WHERE a.experiment = e.key)
+    WHERE e.revision + (SELECT COUNT(*) FROM checkpoint c WHERE c.experiment = e.id)
+       <> (SELECT COUNT(*) FROM audit a WHERE a.experiment = e.key)
 """
 STORED = """
-    SELECT l.state, l.first_state, e.machine, (SELECT MAX(version) FROM version WHERE experiment = :id)
-    FROM learner l JOIN experiment e ON e.id = l.experiment WHERE l.experiment = :id
+    SELECT l.state, l.first_state, e.machine, v.version, v.checksum
+    FROM learner l JOIN experiment e ON e.id = l.experiment JOIN version v ON v.experiment = e.id
+    WHERE l.experiment = :id ORDER BY v.version DESC LIMIT 1
 """
+CHECKPOINT = """
+    SELECT c.version, c.older_rule, c.state, v.checksum, v.detail
+    FROM checkpoint c JOIN version v ON v.experiment = c.experiment AND v.version = c.version
+    WHERE c.experiment = :id ORDER BY c.version DESC LIMIT 1
+"""
+
+WRITTEN = "SELECT COUNT(*) FROM audit a WHERE a.experiment = :key AND a.action = 'checkpoint' AND a.after = :said"
 
 Progress = Callable[[int, int], None]  # versions done, versions in all
 
@@ -52,11 +62,13 @@ class Verified(NamedTuple):
 
     key: str
     versions: int
-    learned: int
+    learned: int  # rewards that were replayed
     identical: bool  # byte for byte
     close: bool  # to 1e-9
     same_machine: bool
-    first_difference: int | None  # the first checkpoint that differs
+    first_difference: int | None  # the first of the versions compared that differs
+    older_rule: int | None = None  # that learned what was not replayed: all that lies before the next number
+    first: int = 0  # the version of the checkpoint that was taken as given, or that the next write will make
 
     @property
     def good(self) -> bool:
@@ -67,16 +79,21 @@ class Verified(NamedTuple):
 def verify(session: Session, key: str, progress: Progress = lambda done, of: None) -> Verified:
     """Rebuild the learner of an experiment, and compare."""
     snapshot = read_snapshot(session, key)
-    stored, first, made_on, n_versions = session.rows(STORED, id=snapshot.id)[0]
+    stored, first, made_on, n_versions, digest = session.rows(STORED, id=snapshot.id)[0]
+    start, older_rule, first, good = _start(session, snapshot, first)
+    if snapshot.rule < rule_now():  # the next write will make a checkpoint of what is stored
+        start, older_rule, good = n_versions + 1, snapshot.rule, checksum(bytes(stored)) == digest
+    same_machine = made_on == machine()
+    if start > n_versions or not good:
+        return Verified(key, n_versions, 0, good, good, same_machine, None if good else start, older_rule, start)
     releases = {msgspec.json.decode(bytes(state)).get(RELEASE) for state in (first, stored)}
     learner = load_learner(first)
-    states = dict.fromkeys(learner.arms, "active")
-    rewards = _pages(session, LEARNED, snapshot.id, version=0, position=-1)
+    rewards = _pages(session, LEARNED, snapshot.id, version=start, position=-1)
     row = next(rewards, None)
-    every, learned, differed = max(n_versions // CHECKPOINTS, 1), 0, None
-    for version, kind, detail, expected in _pages(session, VERSIONS, snapshot.id, after=0):
+    every, learned, differed = max(n_versions // COMPARED, 1), 0, None
+    for version, kind, detail, expected in _pages(session, VERSIONS, snapshot.id, after=start):
         if kind in ("arm_added", "arm_changed"):
-            _arm(learner, states, msgspec.json.decode(detail))
+            _arm(learner, msgspec.json.decode(detail))
         index_of = {label: index for index, label in enumerate(learner.arms)}
         while row is not None and row[0] == version:
             observe(learner, snapshot.config.reward, index_of, row[2:])
@@ -92,9 +109,25 @@ def verify(session: Session, key: str, progress: Progress = lambda done, of: Non
         learned=learned,
         identical=bytes(stored) in rebuilt,
         close=_close(rebuilt[0], bytes(stored)),
-        same_machine=made_on == machine(),
+        same_machine=same_machine,
         first_difference=differed,
+        older_rule=older_rule,
+        first=start,
     )
+
+
+def _start(session: Session, snapshot: Snapshot, first: bytes) -> tuple[int, int | None, bytes, bool]:
+    """Where replaying begins: a version, the rule that learned what lies before it, its state; is it as it was written?
+
+    That is the latest checkpoint, of which version and audit hold the checksum; else the beginning.
+    """
+    found = session.rows(CHECKPOINT, id=snapshot.id)
+    if not found:
+        return 0, None, first, True
+    version, older_rule, state, *expected = found[0]
+    said = to_json(checkpoint_entry(snapshot.rule, bytes(state), version))
+    expected += session.rows(WRITTEN, key=snapshot.key, said=said)
+    return version, older_rule, state, expected == [checksum(bytes(state)), said, (1,)]
 
 
 def _dumps(learner: Learner, releases: set[str]) -> list[bytes]:
@@ -119,15 +152,13 @@ def _pages(session: Session, sql: str, experiment: int, **after: int) -> Iterato
         after = dict(zip(after, rows[-1], strict=False))
 
 
-def _arm(learner: Learner, states: dict[str, str], change: dict[str, str]) -> None:
-    """Repeat a change of an arm in the learner."""
-    arm, before = change["arm"], states.get(change["arm"], "pending")
-    after = change.get("state", before)
-    if before == "pending" and after == "active":
+def _arm(learner: Learner, change: dict[str, str]) -> None:
+    """Repeat a change of an arm in the learner, which knows no pending arms, and does not tell paused from active."""
+    arm, after = change["arm"], change.get("state")
+    if after == "active" and arm not in learner.arms:
         learner.add_arm(arm)
-    elif before in ("active", "paused") and after == "retired":
+    elif after == "retired" and arm in learner.living:
         learner.retire_arm(arm)
-    states[arm] = after
 
 
 def _close(rebuilt: bytes, stored: bytes) -> bool:
