@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from turncoat.bounds import Bound as Bound
     from turncoat.bounds import theorem_1 as theorem_1
     from turncoat.bounds import theorem_2 as theorem_2
+    from turncoat.bounds import turncoat_bound as turncoat_bound
     from turncoat.decision import Decision as Decision
     from turncoat.errors import HorizonError as HorizonError
     from turncoat.errors import HorizonWarning as HorizonWarning
@@ -51,7 +52,7 @@ Turncoat UCB1 Uniform restore
 _HOME = {
     "environments": "",
     "errors": "errors HorizonError HorizonWarning TuningWarning TurncoatError TurncoatWarning",
-    "bounds": "Bound theorem_1 theorem_2",
+    "bounds": "Bound theorem_1 theorem_2 turncoat_bound",
     "learners": _LEARNERS,
     "racing": "Result race told",
     "regret": "best_point_losses best_switching_losses best_switching_path path_regret switching_regret",

@@ -22,22 +22,22 @@ SOME = [one for one in EVERYONE if one[0] in ("exp3-loss", "turncoat", "dlinucb"
 
 
 def raised(patch: pytest.MonkeyPatch, learner: type[tc.Learner], migrated: Callable[..., Any] | None = None) -> None:
-    """From now on the learner has rule 2."""
-    patch.setattr(learner, "rule_version", 2)
+    """From now on the learner has the next rule."""
+    patch.setattr(learner, "rule_version", learner.rule_version + 1)
     if migrated is not None:
         patch.setattr(learner, "_migrated", classmethod(lambda cls, state: migrated(state)))
 
 
 @pytest.mark.jit_off
 @everyone
-def test_rule_1_is_not_named_and_rule_2_is(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the states of all learners, and what is stored of them, stay what they were to the byte."""
+def test_rule_1_is_not_named_and_others_are(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So states of learners whose rule never changed, and what is stored of them, stay what they were to the byte."""
     learner = make(K, 1000, seed=8)
-    before = learner.state()
-    assert "rule" not in before
+    before, rule = learner.state(), learner.rule_version
+    assert before.get("rule") == (rule if rule > 1 else None)
     raised(monkeypatch, type(learner))
     after = learner.state()
-    assert {**before, "rule": 2} == after
+    assert {**before, "rule": rule + 1} == after
     assert tc.restore(json.loads(json.dumps(after))).state() == after
 
 
@@ -47,14 +47,12 @@ def test_an_older_rule_is_refused_where_nothing_says_how_to_migrate(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learner = make(K, 1000, seed=8)
-    state, pickled = learner.state(), pickle.dumps(learner)
+    state, pickled, rule = learner.state(), pickle.dumps(learner), learner.rule_version
     raised(monkeypatch, type(learner))
-    text = (
-        rf"rule 1 of '{learner.name}', .*; this version has rule 2, and accepted are states of rule 2: restore it with"
-    )
+    text = rf"rule {rule} of '{learner.name}', .*; this version has rule {rule + 1}, and accepted are states of rule "
     for restored in (
         lambda: tc.restore(state),
-        lambda: tc.restore({**state, "rule": 1}),
+        lambda: tc.restore({**state, "rule": rule}),
         lambda: pickle.loads(pickled),
     ):
         with pytest.raises(StateError, match=text):
@@ -68,7 +66,7 @@ def test_an_older_rule_is_migrated(make: Maker, monkeypatch: pytest.MonkeyPatch)
     learner = make(["red", "green", "blue"], 1000, seed=8)
     play_by_hand(learner, 25)
     waiting = learner.ask()
-    state, pickled = learner.state(), pickle.dumps(learner)
+    state, pickled, rule = learner.state(), pickle.dumps(learner), learner.rule_version
     before = copy.deepcopy(state)
 
     def migrated(state: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +76,7 @@ def test_an_older_rule_is_migrated(make: Maker, monkeypatch: pytest.MonkeyPatch)
     raised(monkeypatch, type(learner), migrated)
     again = tc.restore(state)
     assert state == before
-    assert again.state() == {**state, "rule": 2, "buffer": with_other_chance(state["buffer"])}
+    assert again.state() == {**state, "rule": rule + 1, "buffer": with_other_chance(state["buffer"])}
     assert pickle.loads(pickled).state() == again.state()
     assert copy.deepcopy(again).state() == again.state()  # once only
     tell(again, waiting, loss=loss_at(1, 1))
@@ -114,14 +112,15 @@ def test_a_range_that_was_found_is_that_of_the_migrated_state(monkeypatch: pytes
 
 @everyone
 def test_a_newer_rule_is_refused(make: Maker) -> None:
-    state = {**make(K, 1000, seed=8).state(), "rule": 3, "turncoat": "9.9"}
-    with pytest.raises(StateError, match=r"rule 3 of .*written by turncoat 9\.9; .*rules up to 1: upgrade turncoat"):
+    learner = make(K, 1000, seed=8)
+    state, known = {**learner.state(), "rule": 9, "turncoat": "9.9"}, learner.rule_version
+    with pytest.raises(StateError, match=rf"rule 9 of .*written by turncoat 9\.9; .*up to {known}: upgrade turncoat"):
         tc.restore(state)
 
 
 @pytest.mark.parametrize("rule", [None, 0, -1, True, "1", 1.5, [1]])
 def test_a_rule_that_is_none_is_refused(rule: Any) -> None:
-    with pytest.raises(StateError, match=r"the state's rule is .*; accepted are whole numbers from 1 to 1"):
+    with pytest.raises(StateError, match=r"the state's rule is .*; accepted are whole numbers from 1 to 2"):
         tc.restore({**tc.Turncoat(K, seed=8).state(), "rule": rule})
 
 
@@ -133,12 +132,12 @@ def test_a_master_is_refused_when_a_base_of_it_has_another_rule(monkeypatch: pyt
     assert tc.restore(older).state() == older
     with monkeypatch.context() as patch:
         raised(patch, tc.Turncoat, lambda state: state)
-        with pytest.raises(StateError, match="saved 'turncoat' of rule 1; accepted are those of rule 2"):
+        with pytest.raises(StateError, match="saved 'turncoat' of rule 2; accepted are those of rule 3"):
             tc.restore(older)
         newer = tc.Band(K, bases=["turncoat", "exp3"], seed=8)
-        assert newer.bases[0]["rule"] == 2 and "rule" not in newer.bases[1]
+        assert newer.bases[0]["rule"] == 3 and "rule" not in newer.bases[1]
         state = newer.state()
         assert tc.restore(state).state() == state
         assert tc.Band(K, bases=newer.bases, seed=8).bases == newer.bases
-    with pytest.raises(StateError, match=r"rule 2 of 'turncoat'.*upgrade turncoat"):
+    with pytest.raises(StateError, match=r"rule 3 of 'turncoat'.*upgrade turncoat"):
         tc.restore(state)

@@ -1,7 +1,8 @@
 """A slow band: the master and the clipped bases of docs/guarantee.md, and the two sides of every lemma on that page.
 
-Bases 0, 1, … are clipped; behind them come specialists, whose proposals are given from outside. Everything is lists
-of floats and plain loops; `charges` also takes fractions, so that expectations can be summed without rounding.
+Bases 0, 1, … are clipped, and base 0 is the slow one, which is charged its mix loss. Behind the clipped ones come
+specialists, whose proposals are given from outside. Everything is lists of floats and plain loops; `charges` also takes
+fractions, so that expectations can be summed without rounding.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Tuning:
     shares: tuple[float, ...] = ()  # the prior, if it is a special one
     detector: int | None = None  # which base; None: the first specialist
     few: int = 0  # up to so many arms all are candidates
+    slow: float = 1.0  # c_1: the rate of base 0 is c_1/sqrt(KN),
+    cap: float = 0.5  # and at most this over K
 
     @property
     def H(self) -> int:
@@ -66,10 +69,12 @@ class Tuning:
         heard = self.n_clipped if self.detector is None else self.detector
         return [high if h == heard else low for h in range(self.H)]
 
-    def beta(self, N: int) -> float:
-        return 1 / (self.K * N)
+    def beta(self, j: int, N: int) -> float:
+        return min(1 / math.sqrt(self.K * N), 1 / (2 * self.K)) if j == 0 else 1 / (self.K * N)
 
     def xi(self, j: int, N: int) -> float:
+        if j == 0:
+            return min(self.slow / math.sqrt(self.K * N), self.cap / self.K)
         power = j / max(self.n_clipped - 1, 1) if self.grid is None else j * self.grid
         return math.sqrt(N**power / (self.K * N))
 
@@ -92,7 +97,9 @@ class Round(NamedTuple):
     g: list[float]  # the baseline of each arm
     a: int
     ell: float
-    d: list[float]  # the charge of each base
+    d: list[float]  # the charge of each base, the mean loss of base 0 too
+    x: list[float]  # what the master's step is made with: d, less the refund of base 0
+    r: float  # that refund
 
 
 def mixture(p: Sequence[Number], P: Sequence[Sequence[Number]]) -> list[Number]:
@@ -108,6 +115,11 @@ def baselines(q: Sequence[Number], candidates: set[int], eta: Number, b: Number)
 def charges(P: Sequence[Sequence[Number]], q: Number, g: Sequence[Number], a: int, ell: Number) -> list[Number]:
     """d_h = P_h(a) (loss - g(a)) / q(a) + sum_k P_h(k) g(k)."""
     return [row[a] * (ell - g[a]) / q + sum(x * y for x, y in zip(row, g, strict=True)) for row in P]
+
+
+def mix_loss(P: float, e: float, xi: float) -> float:
+    """-ln(1 - P + P exp(-xi e))/xi: what a base with rate xi loses where its arm of probability P is charged e."""
+    return -math.log((1 - P) + P * math.exp(-xi * e)) / xi
 
 
 def clip(w: Sequence[float], floors: Sequence[float]) -> list[float]:
@@ -161,13 +173,16 @@ class Band:
             named = set(range(self.tuning.K))
         g = baselines(q, named, eta, b)
         d = charges(P, q[a], g, a, ell)
-        self.p = entropy_step(p, [eta * d_h for d_h in d], self.tuning.floors(N))
+        mix = mix_loss(P[0][a], ell / q[a], self.tuning.xi(0, N))
+        covered = sum(x * y for x, y in zip(P[0], g, strict=True))
+        charged = [covered - P[0][a] * g[a] / q[a] + mix, *d[1:]]
+        self.p = entropy_step(p, [eta * x_h for x_h in charged], self.tuning.floors(N))
         for j, row in enumerate(self.clipped):
             x = [self.tuning.xi(j, N) * ell / q[a] if k == a else 0.0 for k in range(len(row))]
-            self.clipped[j] = entropy_step(row, x, [self.tuning.beta(N)] * len(row))
+            self.clipped[j] = entropy_step(row, x, [self.tuning.beta(j, N)] * len(row))
         self.fast += (ell - self.fast) / min(64, t + 1)
         self.history.append((a, ell))
-        return Round(N, p, P, q, g, a, ell, d)
+        return Round(N, p, P, q, g, a, ell, d, charged, P[0][a] * ell / q[a] - mix)
 
 
 def spread(p: Sequence[Number], d: Sequence[Number]) -> Number:
@@ -210,70 +225,63 @@ def master_switches(tuning: Tuning, T: int, n: int) -> float:
     return (n + 1) * math.log(1 / min(tuning.floors(N))) / tuning.eta(N) + first_floors(tuning)
 
 
-def master_floors(tuning: Tuning, T: int) -> float:
-    """The sum over rounds of all floors."""
-    return math.fsum(n * math.fsum(tuning.floors(N)) for N, n in tuning.guesses(T))
+def master_floors(tuning: Tuning, T: int, h: int | None = None) -> float:
+    """The sum over rounds of all floors; without that of base h, against which it costs nothing."""
+    return math.fsum(
+        n * (math.fsum(floors) - (0 if h is None else floors[h]))
+        for N, n in tuning.guesses(T)
+        for floors in [tuning.floors(N)]
+    )
+
+
+def below(tuning: Tuning) -> float:
+    """No centred exponent of the master is further below 0."""
+    return 1 + 2 * tuning.eta(tuning.first)
 
 
 def master_variance(tuning: Tuning, rounds: Sequence[Round]) -> float:
-    """c sum eta_t Var_t, where c is the curve at 1 + eta_1."""
-    return curve(1 + tuning.eta(tuning.first)) * math.fsum(tuning.eta(one.N) * spread(one.p, one.d) for one in rounds)
+    """c sum eta_t Var_t, where c is the curve at 1 + 2 eta_1."""
+    return curve(below(tuning)) * math.fsum(tuning.eta(one.N) * spread(one.p, one.x) for one in rounds)
 
 
 def master_gap(tuning: Tuning, rounds: Sequence[Round]) -> float:
     """sum delta_t / eta_t: what the variance is a bound for."""
     rates = [tuning.eta(one.N) for one in rounds]
-    return math.fsum(gap(one.p, [eta * d_h for d_h in one.d]) / eta for one, eta in zip(rounds, rates, strict=True))
+    return math.fsum(gap(one.p, [eta * x_h for x_h in one.x]) / eta for one, eta in zip(rounds, rates, strict=True))
 
 
-def base_clipping(tuning: Tuning, T: int) -> float:
+def refunds(rounds: Sequence[Round]) -> float:
+    """sum p_t(0) r_t: what the master pays for charging base 0 less than its mean loss."""
+    return math.fsum(one.p[0] * one.r for one in rounds)
+
+
+def base_clipping(tuning: Tuning, j: int, T: int) -> float:
     """(K - 1) sum beta_t."""
-    return (tuning.K - 1) * math.fsum(n * tuning.beta(N) for N, n in tuning.guesses(T))
+    return (tuning.K - 1) * math.fsum(n * tuning.beta(j, N) for N, n in tuning.guesses(T))
 
 
 def base_switches(tuning: Tuning, j: int, T: int, S: int) -> float:
-    """(S + 1) ln(KN) (1 - 1/N)/xi_T, less (ln(KN) (1 - 1/N_1) - ln K)/xi_1 for having started uniform."""
-    N, first = tuning.guess(T), tuning.first
-    far = math.log(tuning.K * N)
-    less = (far * (1 - 1 / first) - math.log(tuning.K)) / tuning.xi(j, first)
-    return (S + 1) * far * (1 - 1 / N) / tuning.xi(j, N) - less
+    """(S + 1) (1 - K beta_T) L/xi_T, less ((1 - K beta_1) L - ln K)/xi_1 for the uniform start; L = ln(1/beta_T)."""
+    N, first, K = tuning.guess(T), tuning.first, tuning.K
+    far = math.log(1 / tuning.beta(j, N))
+    less = (far * (1 - K * tuning.beta(j, first)) - math.log(K)) / tuning.xi(j, first)
+    return (S + 1) * far * (1 - K * tuning.beta(j, N)) / tuning.xi(j, N) - less
 
 
-def base_variance(tuning: Tuning, j: int, rounds: Sequence[Round]) -> float:
-    """sum (xi_t/2) P_j(a) (loss / q(a))²."""
-    return math.fsum(tuning.xi(j, one.N) / 2 * one.P[j][one.a] * (one.ell / one.q[one.a]) ** 2 for one in rounds)
+def known_before(tuning: Tuning, T: int, S: int) -> float:
+    """The terms of Theorem W that do not depend on the game."""
+    start, floors = master_start(tuning, 0, T), master_floors(tuning, T, 0)
+    return start + floors + base_clipping(tuning, 0, T) + base_switches(tuning, 0, T, S)
 
 
-def correction(tuning: Tuning, j: int, rounds: Sequence[Round]) -> float:
-    """W_j: sum P_j(a) loss/q(a) - (1 - A_t) d_j, what makes the certificates of all bases hold in the same run."""
-    return math.fsum(
-        one.P[j][one.a] * one.ell / one.q[one.a] - (1 - math.fsum(tuning.floors(one.N))) * one.d[j] for one in rounds
-    )
+def certificate(tuning: Tuning, rounds: Sequence[Round], S: int) -> float:
+    """Theorem W with its two sums as they came about."""
+    return known_before(tuning, len(rounds), S) + master_gap(tuning, rounds) + refunds(rounds)
 
 
-def certificates(tuning: Tuning, rounds: Sequence[Round], S: int) -> list[float]:
-    """One a clipped base, each with its own correction; the certificate is the least of them."""
-    T = len(rounds)
-    shared = master_floors(tuning, T) + master_variance(tuning, rounds) + base_clipping(tuning, T)
-    return [
-        shared
-        + master_start(tuning, j, T)
-        + base_switches(tuning, j, T, S)
-        + base_variance(tuning, j, rounds)
-        - correction(tuning, j, rounds)
-        for j in range(tuning.n_clipped)
-    ]
-
-
-def right_sides(tuning: Tuning, rounds: Sequence[Round], table: Sequence[Sequence[float]], S: int) -> list[float]:
-    """What the theorem's expectations are taken of, one number a clipped base; it needs the losses of all arms."""
-    T = len(rounds)
-    shared = master_floors(tuning, T) + master_variance(tuning, rounds) + base_clipping(tuning, T)
-    found = []
-    for j in range(tuning.n_clipped):
-        half = 0.0
-        for one, row in zip(rounds, table, strict=True):
-            V = sum(x * y * y / z for x, y, z in zip(one.P[j], row, one.q, strict=True))
-            half += tuning.xi(j, one.N) / 2 * V
-        found.append(shared + master_start(tuning, j, T) + base_switches(tuning, j, T, S) + half)
-    return found
+def worst_case(tuning: Tuning, T: int, S: int) -> float:
+    """W(T, K, S): with both sums at the largest that their means can be."""
+    etas = math.fsum(n * tuning.eta(N) for N, n in tuning.guesses(T))
+    xis = math.fsum(n * tuning.xi(0, N) for N, n in tuning.guesses(T))
+    gaps = curve(below(tuning)) * (min(tuning.K, tuning.H) + 1) * etas
+    return known_before(tuning, T, S) + gaps + tuning.K / 2 * xis

@@ -124,7 +124,7 @@ class Experiment:
     key: str
     salt: str
     versions: list[Version]
-    rule: int = 1  # of the learner, as it is stored
+    rule: int  # of the learner, as it is stored
     story: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)
 
     @property
@@ -141,11 +141,11 @@ class Experiment:
 
 
 class Model:
-    """The service. `most`: how many decisions are closed in a pass."""
+    """The service. `most`: how many decisions are closed in a pass; `rule`: the version of the learners' rule."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, rule: int = 1) -> None:
         self.most = most
-        self.rule = 1  # of learners now
+        self.rule = rule
         self.experiments: dict[str, Experiment] = {}
         self.decisions: dict[str, Decision] = {}
         self.inbox: dict[str, Waiting] = {}

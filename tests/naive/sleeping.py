@@ -9,9 +9,11 @@ floors, baselines, the guess N) is handed in. A is the set of arms that are ther
     master: C all of A, or if these are many the leaders in A; b(k) = min(b, q(k|A)/eta) for k in C, with the served q
             for the arm told, and 0 for others
             d_h = P_h(a|A) (l - b(a))/q + sum over k in C of b(k) P_h(k|A)
+            the first clipped base, the slow one: -ln(1 - P(a|A) + P(a|A) exp(-rate l/q))/rate for P(a|A) l/q in it
             p <- argmin <eta d, x> + KL(x || p) over {x_h >= floor_h, sum 1}
     clipped base: x(a) times exp(-rate l/q), normalised; where x(a) is then below 1/(m N), it becomes that, and the
             others share what is left in proportion. (In sets arms may lie below without being told; they stay there.)
+            For the slow one it is the lesser of 1/sqrt(m N) and 1/(2 m).
     signed base: x(a) times exp(min(1, -rate (l - b)/q)), normalised, then (1 - 1/N) x + 1/(N m)
             both: x = P_h(·|A) at first, and P_h(A) x, A's old mass, at the end
 """
@@ -86,6 +88,9 @@ class Sleeping:
         d: Reals = inside[:, a] * (REAL(loss) - own.get(a, 0)) / REAL(q)
         for k, baseline in own.items():
             d = d + baseline * inside[:, k]
+        if self.n_clipped:
+            P, e, xi = inside[0, a], REAL(loss) / REAL(q), REAL(tuning.rates[0])
+            d[0] -= P * e + np.log(1 - P + P * np.exp(-xi * e)) / xi
         return d
 
     def tell(
@@ -103,7 +108,7 @@ class Sleeping:
             x, rate = row[among] / mass, REAL(tuning.rates[i])
             if i < self.n_clipped:
                 x[place] *= np.exp(-rate * REAL(loss) / REAL(q))
-                floor = 1 / (m * N)
+                floor = min(1 / np.sqrt(m * N), 1 / REAL(2 * m)) if i == 0 else 1 / (m * N)
                 x /= x.sum()
                 if x[place] < floor:
                     x[place] = 0

@@ -1,7 +1,8 @@
 """Turncoat's rule, slow and obvious: whole distributions, whole histories, roots by halving. Rewards are 1 - loss.
 
 H bases share every round: clipped and signed mirror descent, each a distribution over all K arms, then detectors and
-followers, each the arm of its largest index. q(k) = sum_h p_h P_h(k) is what is played. Arithmetic is numpy's long
+followers, each the arm of its largest index. The first clipped one, the slow one, is charged its mix loss.
+q(k) = sum_h p_h P_h(k) is what is played. Arithmetic is numpy's long
 double. The constants are the test's to give.
 """
 
@@ -42,6 +43,8 @@ class Recipe(NamedTuple):
     follower_index: tuple[float, ...]
     pseudo_samples: float
     largest: float  # what a charge counts at most
+    slow_rate: float
+    most_slow_rate: float
 
 
 def kl_upper(p: REAL, level: REAL) -> REAL:
@@ -125,7 +128,8 @@ class TurncoatBand:
 
     def rates(self) -> list[float]:
         c, s, N, K = self.recipe.n_clipped, self.recipe.n_signed, self.N, self.K
-        clipped = [math.sqrt(N ** (i / 4) / (K * N)) for i in range(c)]
+        clipped = [min(self.recipe.slow_rate / math.sqrt(K * N), self.recipe.most_slow_rate / K)]
+        clipped += [math.sqrt(N ** (i / 4) / (K * N)) for i in range(1, c)]
         likely = [N ** (0.9 * i / (s - 1)) * math.log(K * N) + math.log(K) for i in range(s)]
         return clipped + [math.sqrt(2 * x / (K * N)) for x in likely]
 
@@ -166,7 +170,10 @@ class TurncoatBand:
         self.leaders = [int(np.argmax(row)) for row in self.indices]
 
     def charges(self, a: int, q: REAL, loss: float) -> Reals:
-        """d_h, unbiased for sum_k P_h(k) loss(k): what an arm's baseline takes off when it is told is added always."""
+        """d_h, unbiased for sum_k P_h(k) loss(k): what an arm's baseline takes off when it is told is added always.
+
+        The slow base is charged -ln(sum_k P(k) exp(-xi estimate(k)))/xi in the place of its mean estimate.
+        """
         P, q_now, b = self.proposals(), self.probabilities(), self.baseline()
         q_now[a] = q
         baselines = np.minimum(b, q_now / self.master_rate())
@@ -175,6 +182,9 @@ class TurncoatBand:
                 baselines[k] = 0
         seen = P[:, a] * ((loss - baselines[a]) / q)
         d: Reals = np.minimum(seen, self.recipe.largest) + P @ baselines
+        xi, estimate = self.rates()[0], min(loss / q, REAL(self.recipe.largest))
+        mix = -np.log(P[0].sum() - P[0, a] + P[0, a] * np.exp(-xi * estimate)) / xi
+        d[0] = P[0] @ baselines - P[0, a] * baselines[a] / q + mix
         return d
 
     def trust_after(self, a: int, q: REAL, loss: float) -> Reals:
@@ -186,7 +196,8 @@ class TurncoatBand:
             w = P.copy()
             if i < self.recipe.n_clipped:
                 w[a] *= np.exp(-rate * loss / q)
-                after.append(entropy_projection(w, 1 / REAL(self.K * self.N)))
+                slow = REAL(min(1 / math.sqrt(self.K * self.N), 0.5 / self.K))
+                after.append(entropy_projection(w, slow if i == 0 else 1 / REAL(self.K * self.N)))
             else:
                 w[a] *= np.exp(min(REAL(1), -rate * (loss - b) / q))
                 after.append((1 - 1 / REAL(self.N)) * w / w.sum() + 1 / REAL(self.N) / self.K)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.naive import bounds as naive
 from turncoat import kim_yun
-from turncoat.bounds import Bound, theorem_1, theorem_2
+from turncoat.bounds import Bound, theorem_1, theorem_2, turncoat_bound
 from turncoat.bounds.__main__ import main
 from turncoat.errors import ArmsError, HorizonError, OptionError, TurncoatError
 
@@ -155,7 +155,10 @@ def test_vacuous_means_at_least_the_horizon() -> None:
     assert (bound.per_round, float(bound)) == (bound.total / 10**6, bound.total)
 
 
-@pytest.mark.parametrize("bound", [theorem_1(10**6, 10, 10), theorem_2(10**4, 2, 3), theorem_2(100, 5, 0, rho=12)])
+@pytest.mark.parametrize(
+    "bound",
+    [theorem_1(10**6, 10, 10), theorem_2(10**4, 2, 3), theorem_2(100, 5, 0, rho=12), turncoat_bound(10**6, 10, 10)],
+)
 def test_printing_shows_every_term_and_the_printed_terms_sum_to_the_printed_total(bound: Bound) -> None:
     lines = str(bound).splitlines()
     printed = {}

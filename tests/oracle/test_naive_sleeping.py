@@ -32,13 +32,13 @@ def test_a_charge_by_hand() -> None:
     oracle = Sleeping(3, [1, 1], 1, 0)
     oracle.rows[0] = [0.5, 0.2, 0.3]
     tuning = Tuning(0.1, [0.5], [0.01, 0.01], 16.0, 0.5, 0)
-    assert oracle.charges(INDICES, [1, 2], 1, 0.2, 1.0, tuning).tolist() == pytest.approx([0.4 * 5 + 0.6 / 2, 0.5])
+    mix = -2 * math.log(0.6 + 0.4 * math.exp(-0.5 * 5))
+    assert oracle.charges(INDICES, [1, 2], 1, 0.2, 1.0, tuning).tolist() == pytest.approx([mix + 0.6 / 2, 0.5])
     oracle.tell(INDICES, [1, 2], 1, 0.2, 1.0, tuning)
-    trust = math.exp(-0.23), math.exp(-0.05)
+    trust = math.exp(-0.1 * (mix + 0.3)), math.exp(-0.05)
     assert oracle.p.tolist() == pytest.approx([x / sum(trust) for x in trust])
-    fallen = 0.4 * math.exp(-0.5 / 0.2)
-    kept = [0.5, *(0.5 * x / (fallen + 0.6) for x in (fallen, 0.6))]
-    assert oracle.rows[0].tolist() == pytest.approx(kept)
+    floor = 1 / math.sqrt(2 * 16)  # 0.4 exp(-2.5) against 0.6 is below it
+    assert oracle.rows[0].tolist() == pytest.approx([0.5, 0.5 * floor, 0.5 * (1 - floor)])
 
 
 def test_a_charge_with_a_baseline_for_every_arm() -> None:
@@ -46,7 +46,8 @@ def test_a_charge_with_a_baseline_for_every_arm() -> None:
     oracle = Sleeping(3, [1, 1], 1, 0)
     oracle.rows[0] = [0.5, 0.2, 0.3]
     found = oracle.charges(INDICES, [1, 2], 1, 0.2, 1.0, Tuning(1.0, [0.5], [0.01, 0.01], 16.0, 0.5, 2))
-    assert found.tolist() == pytest.approx([0.4 * 0.8 / 0.2 + 0.4 * 0.2 + 0.6 * 0.5, 0.5])
+    mix = -2 * math.log(0.6 + 0.4 * math.exp(-0.5 * 5))
+    assert found.tolist() == pytest.approx([mix - 0.4 * 0.2 / 0.2 + 0.4 * 0.2 + 0.6 * 0.5, 0.5])
 
 
 def test_a_signed_step_by_hand() -> None:

@@ -30,6 +30,8 @@ SMALL = Recipe(
     follower_index=(0.2,),
     pseudo_samples=2.0,
     largest=1e30,
+    slow_rate=1.0,
+    most_slow_rate=0.5,
 )
 
 
@@ -59,18 +61,19 @@ def test_a_step_with_floors() -> None:
 
 def test_the_first_round() -> None:
     # Two arms: mirrors say 1/2, 1/2, both leaders are arm 0, so q = 2/3, 1/3. Arm 1 costs 1. The baseline is 1/2; arm 0
-    # is likely enough for it, 2/3 ≥ 1/2 · 1/2. Charges: mirrors 1/2 · 3 + 1/2 · 1/2 = 7/4, leaders 1/2; rate 1/2.
+    # is likely enough for it, 2/3 ≥ 1/2 · 1/2. Charges: mirrors 1/2 · 3 + 1/2 · 1/2 = 7/4, leaders 1/2; rate 1/2. The
+    # slow base, with rate 1/4, has its mix loss in the place of 1/2 · 3.
     band = TurncoatBand(2, SMALL)
     assert band.probabilities().astype(float).tolist() == near([2 / 3, 1 / 3])
-    assert band.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([1.75] * 4 + [0.5] * 2)
+    slow = 0.25 - 4 * log(0.5 + 0.5 * exp(-0.75))
+    assert band.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([slow] + [1.75] * 3 + [0.5] * 2)
     assert band.floors() == near([1 / 24] * 4 + [0.15, 1 / 24])
-    assert band.rates() == near(
-        [sqrt(1 / 8), sqrt(sqrt(2) / 8), sqrt(log(16) / 4), sqrt((4**0.9 * log(8) + log(2)) / 4)]
-    )
+    assert band.rates() == near([1 / 4, sqrt(sqrt(2) / 8), sqrt(log(16) / 4), sqrt((4**0.9 * log(8) + log(2)) / 4)])
     zetas = band.rates()[2:]
     band.tell(1, 1 / 3, 1.0, no_lot)
-    w = exp(-0.5 * 1.25)
-    assert band.p.astype(float).tolist() == near([w / (4 * w + 2)] * 4 + [1 / (4 * w + 2)] * 2)
+    first, w = exp(-0.5 * (slow - 0.5)), exp(-0.5 * 1.25)
+    total = first + 3 * w + 2
+    assert band.p.astype(float).tolist() == near([first / total] + [w / total] * 3 + [1 / total] * 2)
     # Clipped: exp(-3 xi). Signed: exp(-3/2 zeta), then a quarter is shared.
     for P, xi in zip(band.mirrors[:2], band.rates()[:2], strict=True):
         assert float(P[1]) == near(exp(-3 * xi) / (1 + exp(-3 * xi)))
@@ -84,21 +87,24 @@ def test_the_first_round() -> None:
 
 
 def test_a_clipped_base_never_gives_an_arm_up() -> None:
-    for P in TurncoatBand(2, SMALL).mirrors_after(1, REAL("0.001"), 1.0)[:2]:
-        assert P.astype(float).tolist() == near([7 / 8, 1 / 8])  # beta = 1/(K N)
+    slow, other = TurncoatBand(2, SMALL).mirrors_after(1, REAL("0.001"), 1.0)[:2]
+    assert slow.astype(float).tolist() == near([3 / 4, 1 / 4])  # beta = 1/(2 K), which is less than 1/sqrt(K N)
+    assert other.astype(float).tolist() == near([7 / 8, 1 / 8])  # beta = 1/(K N)
 
 
 def test_an_arm_is_charged_above_as_much_of_the_baseline_as_it_is_likely() -> None:
     # Arm 0 leads: with q = 2/3 it is charged P(0) (l - 1/2) 3/2 + P(0)/2; with q = 1/5 the baseline is only 2/5, and it
-    # is P(0) (l - 2/5) 5 + 2/5 P(0).
+    # is P(0) (l - 2/5) 5 + 2/5 P(0). The slow base has -4 ln(1/2 + exp(-l/(4 q))/2) for P(0) l/q in this.
     band = TurncoatBand(2, SMALL)
+    at_5, at_3 = (-4 * log(0.5 + 0.5 * exp(-estimate / 4)) for estimate in (5, 3))
     assert band.charges(0, REAL(2) / 3, 0.0).astype(float).tolist() == near([-0.125] * 4 + [-0.25] * 2)
-    assert band.charges(0, REAL(1) / 5, 1.0).astype(float).tolist() == near([1.7] * 4 + [3.4] * 2)
+    assert band.charges(0, REAL(1) / 5, 1.0).astype(float).tolist() == near([at_5 - 0.8] + [1.7] * 3 + [3.4] * 2)
     assert band.charges(0, REAL(1) / 5, 0.0).astype(float).tolist() == near([-0.8] * 4 + [-1.6] * 2)
     # If all arms have one, arm 1 at q = 1/3 too: mirrors 1/2 (1 - 1/2) 3 + 1/2, leaders 1/2.
     all_arms = TurncoatBand(2, SMALL._replace(few=2))
-    assert all_arms.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([1.25] * 4 + [0.5] * 2)
-    assert band.charges(0, REAL("1e-40"), 1.0).tolist() == [1e30] * 6
+    assert all_arms.charges(1, REAL(1) / 3, 1.0).astype(float).tolist() == near([at_3 - 0.25] + [1.25] * 3 + [0.5] * 2)
+    slow, *others = band.charges(0, REAL("1e-40"), 1.0).astype(float).tolist()
+    assert others == [1e30] * 5 and slow == near(4 * log(2) - 1)  # the mix loss is near its limit; 1/2 · 2 comes off
 
 
 def test_baselines_and_the_guess() -> None:

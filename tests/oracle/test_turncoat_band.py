@@ -42,6 +42,8 @@ RECIPE = Recipe(
     follower_index=constants.FOLLOWER_INDEX,
     pseudo_samples=constants.PSEUDO_SAMPLES,
     largest=LARGEST,
+    slow_rate=constants.SLOW_RATE,
+    most_slow_rate=constants.MOST_SLOW_RATE,
 )
 
 

@@ -132,8 +132,8 @@ def test_the_frontier_has_the_regret_at_every_S_and_the_theorems(frames: Frames,
     assert drawn.keys() == set(range(31))
     assert drawn == pytest.approx(mean, rel=1e-4)
     curves = [rows(spec, layer) for layer in panel["layer"] if layer["mark"].get("style") == "theory"]
-    assert [curve[0]["curve"] for curve in curves] == ["Theorem 1", "Theorem 2"]
-    for curve, theorem in zip(curves, (tc.theorem_1, tc.theorem_2), strict=True):
+    assert [curve[0]["curve"] for curve in curves] == ["Theorem 1", "Theorem 2", "Theorem W"]
+    for curve, theorem in zip(curves, (tc.theorem_1, tc.theorem_2, tc.turncoat_bound), strict=True):
         assert {row["S"]: row["bound"] for row in curve} == pytest.approx(
             {S: theorem(2000, 10, S).total for S in range(31)}, rel=1e-4
         )

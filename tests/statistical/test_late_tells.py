@@ -13,7 +13,7 @@ from turncoat.decision import Decision
 from turncoat.errors import DecisionError
 from turncoat.learners.turncoat import Turncoat
 
-K, ROUNDS, SEGMENTS, GAP, SEEDS = 5, 4000, 4, 0.4, 20
+K, ROUNDS, SEGMENTS, GAP, SEEDS = 5, 4000, 4, 0.4, 32
 
 
 class Post(NamedTuple):
@@ -58,9 +58,9 @@ def extra(post: Post) -> tuple[float, float]:
 @pytest.mark.parametrize("post", [Post(100), Post(200, shuffled=True)])
 def test_late_tells_cost_the_rounds_in_which_nothing_was_known(post: Post) -> None:
     """After each change, and at the start, d rounds pass before the first tell of it, d being the mean delay: blind
-    rounds, which cost up to 4 d GAP = 160. Statistic: mean extra regret over n = 20 paired games. Null: at most 2.4
-    times that, 384; measured 331 and 272, standard errors 16 and 18. Refused above 470: false-alarm level below 1e-3
-    (4.3 errors, t with 19 degrees of freedom). Caught in 99 cases of 100: a cost of 521, 3.3 times the blind rounds."""
+    rounds, which cost up to 4 d GAP = 160. Statistic: mean extra regret over n = 32 paired games. Null: at most 2.4
+    times that, 384; measured 342 and 248, standard errors 18 and 18. Refused above 470: false-alarm level below 1e-3
+    (4.3 errors, t with 31 degrees of freedom). Caught in 99 cases of 100: a cost of 521, 3.3 times the blind rounds."""
     mean, error = extra(post)
     assert error < 20.0  # what level and power were computed with
     assert mean <= 470.0
@@ -68,8 +68,8 @@ def test_late_tells_cost_the_rounds_in_which_nothing_was_known(post: Post) -> No
 
 def test_lost_tells_cost_their_share() -> None:
     """A part m = 0.3 of all tells lost leaves a game of 0.7 as many samples: 1/(1 - m) times the regret, if it stays
-    what it is by sample: 50 more than 116. Statistic: mean extra regret over n = 20 paired games. Null: at most that;
-    measured 21, standard error 14. Refused above 110: false-alarm level below 1e-3 (3.7 errors, t with 19 degrees of
+    what it is by sample: 54 more than 127. Statistic: mean extra regret over n = 32 paired games. Null: at most that;
+    measured 34, standard error 13. Refused above 110: false-alarm level below 1e-3 (3.5 errors, t with 31 degrees of
     freedom). Caught in 99 cases of 100: a cost of 151, three times that share."""
     mean, error = extra(Post(0, lost=0.3))
     assert error < 16.0

@@ -95,6 +95,38 @@ def test_second_moments(state: State) -> None:
     assert sum(q * dot(state.p, [d_h**2 for d_h in d]) for q, d in draws(state)) <= min(K, H) + 1
 
 
+@given(states(), st.lists(st.integers(0, 12).map(lambda n: Fraction(n, 12)), min_size=5, max_size=5))
+def test_the_same_with_any_refund_of_base_0(state: State, kept: list[Fraction]) -> None:
+    """Lemmas 2 and 3 for x, where `kept[a]` of the mean loss is the mix loss when arm a is drawn."""
+    K, H = len(state.q), len(state.p)
+    square = paid = Fraction(0)
+    for a, (q, d) in enumerate(draws(state)):
+        mean = state.P[0][a] * state.losses[a] / q
+        refund = mean * (1 - kept[a])
+        x = [d[0] - refund, *d[1:]]
+        centre = dot(state.p, x)
+        assert min(state.eta * x_h for x_h in x) >= -1
+        assert min(state.eta * (x_h - centre) for x_h in x) >= -1 - 2 * state.eta
+        assert state.p[0] * refund <= 1
+        square += q * dot(state.p, [x_h**2 for x_h in x])
+        paid += q * state.p[0] * refund
+    assert square <= min(K, H) + 1
+    assert paid <= dot(state.P[0], state.losses) * state.p[0]
+
+
+def test_the_second_moment_and_the_refund_come_near_their_bounds() -> None:
+    # K bases, each sure of an arm of its own, all as likely, without baselines: the second moment is K, of K + 1.
+    K = 20
+    points = [[Fraction(k == h) for k in range(K)] for h in range(K)]
+    p = [Fraction(1, K)] * K
+    d = naive.charges(points, Fraction(1, K), [Fraction(0)] * K, 0, Fraction(1))
+    assert dot(p, [x * x for x in d]) == K
+    # The slow base alone, uniform, with a small rate: its refund is xi (K - 1)/2, of xi K/2.
+    xi = 1e-4
+    refund = 1.0 - naive.mix_loss(1 / K, float(K), xi)
+    assert 0.94 * xi * K / 2 < refund < xi * K / 2
+
+
 SURE = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]  # two bases, each sure of an arm
 
 

@@ -101,7 +101,7 @@ def test_the_master_against_every_base(game: Game) -> None:
         pairs = []
         for one in rounds:
             v = naive.inside(h, tuning.floors(one.N))
-            pairs += [(p - x) * d for p, x, d in zip(one.p, v, one.d, strict=True)]
+            pairs += [(p - v_i) * x for p, v_i, x in zip(one.p, v, one.x, strict=True)]
         size = math.fsum(abs(x) for x in pairs)
         not_above(math.fsum(pairs), naive.master_start(tuning, h, len(rounds)) + gaps, size)
 
@@ -112,44 +112,66 @@ def test_the_master_against_the_worst_sequences_of_bases(game: Game) -> None:
     left, rows = [], []
     for one in rounds:
         floors = tuning.floors(one.N)
-        left += [(p - floor) * d for p, floor, d in zip(one.p, floors, one.d, strict=True)]
-        rows.append([(1 - math.fsum(floors)) * d for d in one.d])
+        left += [(p - floor) * x for p, floor, x in zip(one.p, floors, one.x, strict=True)]
+        rows.append([(1 - math.fsum(floors)) * x for x in one.x])
     size = math.fsum(abs(x) for x in left) + math.fsum(abs(x) for row in rows for x in row)
     for n, least in enumerate(recursion(rows, S_MAX)):
         not_above(math.fsum(left) - least, naive.master_switches(tuning, len(rounds), n) + gaps, size)
 
 
-def dearest_paths(game: Game) -> tuple[float, list[float]]:
+def dearest_paths(game: Game, j: int) -> tuple[float, list[float]]:
     """sum beta_t sum_k estimate, and the least sum of (1 - K beta_t) estimate over paths of 0, 1, … switches."""
     tuning, rounds, _ = game
-    betas = [tuning.beta(one.N) for one in rounds]
+    betas = [tuning.beta(j, one.N) for one in rounds]
     weighted = [[(1 - tuning.K * beta) * x for x in estimates(one)] for one, beta in zip(rounds, betas, strict=True)]
     shared = math.fsum(beta * sum(estimates(one)) for one, beta in zip(rounds, betas, strict=True))
     return shared, recursion(weighted, S_MAX)
 
 
-def test_every_clipped_base_against_the_worst_paths(game: Game) -> None:
+def test_the_mix_loss_of_every_clipped_base_against_the_worst_paths(game: Game) -> None:
+    """Lemma 5 with its gap as it is, for all; that of base 0 is what is refunded."""
     tuning, rounds, _ = game
-    shared, least = dearest_paths(game)
     for j in range(tuning.n_clipped):
-        own = math.fsum(one.P[j][one.a] * one.ell / one.q[one.a] for one in rounds)
-        variance = naive.base_variance(tuning, j, rounds)
+        shared, least = dearest_paths(game, j)
+        mixes = [naive.mix_loss(one.P[j][one.a], one.ell / one.q[one.a], tuning.xi(j, one.N)) for one in rounds]
+        mean = math.fsum(one.P[j][one.a] * one.ell / one.q[one.a] for one in rounds)
+        if j == 0:
+            assert mean - math.fsum(mixes) == pytest.approx(math.fsum(one.r for one in rounds), rel=1e-9, abs=1e-9)
         for S, path in enumerate(least):
-            allowed = naive.base_switches(tuning, j, len(rounds), S) + variance
-            not_above(own - shared - path, allowed, own + shared + path + variance)
+            allowed = naive.base_switches(tuning, j, len(rounds), S)
+            not_above(math.fsum(mixes) - shared - path, allowed, mean + shared + path + allowed)
 
 
-def test_the_certificates_of_all_bases_hold_in_the_same_run(game: Game) -> None:
+def test_the_certificate_holds_on_every_path(game: Game) -> None:
+    """The two inequalities of the proof of Theorem W, added up."""
     tuning, rounds, _ = game
-    shared, least = dearest_paths(game)
+    shared, least = dearest_paths(game, 0)
     T = len(rounds)
-    master = math.fsum(p * d for one in rounds for p, d in zip(one.p, one.d, strict=True))
-    floors = math.fsum(x * d for one in rounds for x, d in zip(tuning.floors(one.N), one.d, strict=True))
-    sizes = math.fsum(abs(d) for one in rounds for d in one.d)
+    master = math.fsum(p * x for one in rounds for p, x in zip(one.p, one.x, strict=True))
+    others = math.fsum(
+        floor * (x - one.x[0]) for one in rounds for floor, x in zip(tuning.floors(one.N)[1:], one.x[1:], strict=True)
+    )
+    covered = math.fsum(
+        one.x[0] - naive.mix_loss(one.P[0][one.a], one.ell / one.q[one.a], tuning.xi(0, one.N)) for one in rounds
+    )
+    sizes = math.fsum(abs(x) for one in rounds for x in one.x)
     for S, path in enumerate(least):
-        for certificate in naive.certificates(tuning, rounds, S):
-            right = certificate - naive.master_floors(tuning, T) - naive.base_clipping(tuning, T)
-            not_above(master - floors - shared - path, right, sizes + shared + path + abs(right))
+        right = naive.certificate(tuning, rounds, S) - naive.refunds(rounds)
+        right -= naive.master_floors(tuning, T, 0) + naive.base_clipping(tuning, 0, T)
+        not_above(master - covered - others - shared - path, right, sizes + shared + path + abs(right))
+
+
+def test_exponents_refunds_and_gaps_are_as_small_as_the_proof_says(game: Game) -> None:
+    tuning, rounds, _ = game
+    for one in rounds:
+        eta, xi, P, e = tuning.eta(one.N), tuning.xi(0, one.N), one.P[0][one.a], one.ell / one.q[one.a]
+        mean = math.fsum(p * x for p, x in zip(one.p, one.x, strict=True))
+        assert min(eta * (x - mean) for x in one.x) >= -1 - 2 * eta - ROUNDING
+        assert min(eta * x for x in one.x) >= -1 - ROUNDING
+        assert -ROUNDING * P * e <= one.r <= min(P * e, xi * P * e * e / 2) * (1 + ROUNDING) + ROUNDING * P * e
+        assert one.p[0] * one.r <= 1 + ROUNDING
+        delta = naive.gap(one.p, [eta * x for x in one.x]) / eta
+        assert -ROUNDING <= delta <= 1 + max(one.g) + (math.e - 2) * one.g[one.a] + ROUNDING
 
 
 def test_these_games_double_and_meet_every_floor() -> None:
@@ -157,7 +179,8 @@ def test_these_games_double_and_meet_every_floor() -> None:
         rounds = [one for seed in range(2) for one in play(tuning, 300, "rare", seed).rounds]
         assert len({one.N for one in rounds}) >= 5
         late = [one for one in rounds if one.N == 512]
-        arms = [x / tuning.beta(512) for one in late for row in one.P[: tuning.n_clipped] for x in row]
+        clipped = [(tuning.beta(j, 512), row) for one in late for j, row in enumerate(one.P[: tuning.n_clipped])]
+        arms = [x / beta for beta, row in clipped for x in row]
         bases = [x / floor for one in late for x, floor in zip(one.p, tuning.floors(512), strict=True)]
         assert min(arms) == pytest.approx(1) and min(bases) == pytest.approx(1)
 

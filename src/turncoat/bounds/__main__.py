@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import product
 
 from turncoat.bounds.theorems import theorem_1, theorem_2
+from turncoat.bounds.worst_case import turncoat_bound
 from turncoat.kim_yun import first_rho_2
 
 GAMES = ((10**5, 10), (10**6, 10), (10**7, 10), (10**7, 100), (10**9, 100), (10**12, 10))
@@ -19,6 +20,7 @@ BOUNDS: dict[str, Callable[[int, int, int], float]] = {
     "Theorem 2, rate paper": lambda T, K, S: float(theorem_2(T, K, S)),
     "Theorem 2, rate theorem": lambda T, K, S: float(theorem_2(T, K, S, rate="theorem")),
     "Theorem 2, rate paper, if rho = 2H": lambda T, K, S: float(theorem_2(T, K, S, rho=first_rho_2(T))),
+    "Theorem W, Turncoat": lambda T, K, S: float(turncoat_bound(T, K, S)),
     "ClippedOMD, told S": lambda T, K, S: one_base(T, K, S),
     "EXP3.S, not told S": lambda T, K, S: exp3s(T, K, S),
 }

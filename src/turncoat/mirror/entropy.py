@@ -79,14 +79,15 @@ def share_tree(tree: Vector, K: int, share: float) -> None:
 
 
 @jit
-def tilt(p: Vector, x: Vector) -> None:
-    """p_i exp(-x_i), up to a common factor that lets nothing overflow: what has mass and is charged least stays."""
+def tilt(p: Vector, x: Vector) -> float:
+    """p_i exp(lowest - x_i), where `lowest` lets nothing overflow: what has mass and is charged least stays."""
     lowest = math.inf
     for i in range(p.size):
         if p[i] > 0.0:
             lowest = min(lowest, x[i])
     for i in range(p.size):
         p[i] *= math.exp(min(lowest - x[i], 0.0))
+    return lowest
 
 
 @jit
@@ -116,10 +117,14 @@ def step_dense(p: Vector, x: Vector, floor: float) -> None:
 
 
 @jit
-def step_dense_floors(p: Vector, x: Vector, floors: Vector) -> None:
-    """`step_dense` with a floor for each coordinate; they sum to less than 1. p may lie below them."""
-    tilt(p, x)
-    factor = 0.0
+def step_dense_floors(p: Vector, x: Vector, floors: Vector) -> float:
+    """`step_dense` with a floor for each coordinate; they sum to less than 1. p may lie below them.
+
+    Returns the mix loss, -ln(sum of p_i exp(-x_i)).
+    """
+    lowest, total, factor = tilt(p, x), 0.0, 0.0
+    for i in range(p.size):
+        total += p[i]
     moved = True
     while moved:
         moved = False
@@ -138,3 +143,4 @@ def step_dense_floors(p: Vector, x: Vector, floors: Vector) -> None:
                 moved = True
     for i in range(p.size):
         p[i] = factor * p[i] if p[i] >= 0.0 else floors[i]
+    return lowest - math.log(total)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.cli.typed import refusal, run
-from tests.service.experiments.lab import raise_rule
+from tests.service.experiments.lab import RULE, raise_rule
 from turncoat.cli.demo import past_of_it
 from turncoat.errors import OptionError
 from turncoat.learners.base import learner as base_learner
@@ -120,7 +120,7 @@ def test_verification_after_a_change_of_the_rule(database: Path, monkeypatch: py
         ((versions,),) = connection.execute("SELECT version FROM experiment WHERE key = 'second'")
     connection.close()
     raise_rule(monkeypatch)
-    rule = "learned by rule 1 of an earlier version of Turncoat, and is not replayed"
+    rule = f"learned by rule {RULE} of an earlier version of Turncoat, and is not replayed"
     done = run("verify", "--database", database, columns=200)
     assert done.exit_code == 0 and f"second: all of it was {rule}; its state is as it was written" in done.stdout
     store = open_store(str(database))

@@ -17,7 +17,7 @@ import pytest
 from tests.cli.typed import run
 from tests.compatibility.answers import as_now, same_fields
 from tests.service.compatibility.application import Clock, application
-from tests.service.experiments.lab import compile_kernels, raise_rule
+from tests.service.experiments.lab import compile_kernels
 from tests.service.http.direct import JSON, Direct, Said
 from turncoat.service.store import open_store
 
@@ -122,35 +122,7 @@ def test_the_commands_read_it(earlier: Earlier, tmp_path: Path) -> None:
 
 
 def test_rewards_of_then_are_learned_now(earlier: Earlier) -> None:
-    """First the inbox, then rewards of open decisions: both lead to the states of then."""
-    told = earlier.then["told"]
-    with application(earlier.database, earlier.clock) as asked:
-        asked.work()
-        for key, then in earlier.then["applied"].items():
-            _check_state(earlier.get(asked, f"/v1/experiments/{key}/state"), then)
-        earlier.clock.time += 60.0
-        assert same_fields(earlier.reward(asked, told["lines"]), told["receipts"]) == told["receipts"]
-        for key, then in told["states"].items():
-            _check_state(earlier.get(asked, f"/v1/experiments/{key}/state"), then)
-        for one, then in told["outcomes"].items():
-            now = earlier.get(asked, f"/v1/decisions/{one}")
-            assert {name: now[name] for name in ("outcome", "reward", "arm")} == {
-                name: then[name] for name in ("outcome", "reward", "arm")
-            }
-        again = earlier.reward(asked, [{**line, "value": 1.0 - line["value"]} for line in told["lines"]])
-        assert {one["status"] for one in again} == {"conflict", "duplicate"}  # 0.5 is told again as it was
-    assert "rule" not in earlier.verify() and earlier.checkpoints() == {}
-
-
-def _check_state(now: dict[str, Any], then: dict[str, Any]) -> None:
-    """Compare states that were computed anew, but for the checksum: it covers the package's version."""
-    for name in ("probabilities", "pending_rewards", "open_decisions", "explanation"):
-        assert as_now(now[name]) == as_now(then[name]), (then["key"], name)
-
-
-def test_they_go_on_with_another_rule_of_the_learner(earlier: Earlier, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each from one checkpoint. The migration changes nothing that is served, so the states of then come out."""
-    raise_rule(monkeypatch)
+    """First the inbox, then rewards of open decisions; each learner by its present rule, from one checkpoint."""
     assert earlier.verify().count("all of it was learned by rule 1 of an earlier version") == len(earlier.experiments)
     told = earlier.then["told"]
     with application(earlier.database, earlier.clock) as asked:
@@ -162,6 +134,13 @@ def test_they_go_on_with_another_rule_of_the_learner(earlier: Earlier, monkeypat
         assert same_fields(earlier.reward(asked, told["lines"]), told["receipts"]) == told["receipts"]
         for key, then in told["states"].items():
             _check_state(earlier.get(asked, f"/v1/experiments/{key}/state"), then)
+        for one, then in told["outcomes"].items():
+            now = earlier.get(asked, f"/v1/decisions/{one}")
+            assert {name: now[name] for name in ("outcome", "reward", "arm")} == {
+                name: then[name] for name in ("outcome", "reward", "arm")
+            }
+        again = earlier.reward(asked, [{**line, "value": 1.0 - line["value"]} for line in told["lines"]])
+        assert {one["status"] for one in again} == {"conflict", "duplicate"}  # 0.5 is told again as it was
         for key in earlier.experiments:
             change = json.dumps({"reward_window_s": 30.0}).encode()
             assert asked.ask("PATCH", f"/v1/experiments/{key}", change, {**JSON, **earlier.boss}).status == 200
@@ -176,8 +155,17 @@ def test_they_go_on_with_another_rule_of_the_learner(earlier: Earlier, monkeypat
     assert said.count(f" {older}: identical, byte for byte") == len(earlier.experiments)  # on any machine: this one did
 
 
+def _check_state(now: dict[str, Any], then: dict[str, Any]) -> None:
+    """What does not depend on the learner's rule, which has changed since."""
+    assert sum(now["probabilities"].values()) == pytest.approx(1.0) and set(now["probabilities"]) == set(
+        then["probabilities"]
+    )
+    for name in ("pending_rewards", "open_decisions"):
+        assert now[name] == then[name], (then["key"], name)
+
+
 def test_decisions_go_on(earlier: Earlier) -> None:
-    """With the probabilities of then; idempotency keys and sticky units are known; arms can be added."""
+    """Among the arms of then; idempotency keys and sticky units are known; arms can be added."""
     then = earlier.then
     with application(earlier.database, earlier.clock) as asked:
         asked.work()
@@ -189,7 +177,7 @@ def test_decisions_go_on(earlier: Earlier) -> None:
             made = decided.json()
             assert decided.status == 201
             if made["stream"] == "learn":
-                assert made["probabilities"] == state["probabilities"]
+                assert set(made["probabilities"]) == set(state["probabilities"])
             assert made["propensity"] == made["probabilities"][made["arm"]]
             assert {one["status"] for one in earlier.reward(asked, [{**_id(made), "value": 1.0}])} == {"accepted"}
         repeated, held = then["repeated"], then["held"]

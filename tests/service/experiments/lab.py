@@ -108,8 +108,12 @@ def with_other_chance(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "buffer": base64.b64encode(words.tobytes()).decode()}
 
 
+RULE = Turncoat.rule_version
+NEXT_RULE = RULE + 1
+
+
 def raise_rule(
-    patch: pytest.MonkeyPatch, rule: int = 2, migrated: Callable[[dict[str, Any]], Any] = with_other_chance
+    patch: pytest.MonkeyPatch, rule: int = NEXT_RULE, migrated: Callable[[dict[str, Any]], Any] = with_other_chance
 ) -> None:
     """As if another version of Turncoat were installed, whose learner has this rule."""
     patch.setattr(Turncoat, "rule_version", rule)

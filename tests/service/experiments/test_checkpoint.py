@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.service.experiments.faults import Crash, FaultyStore
-from tests.service.experiments.lab import WINDOW, Lab, StillClock, raise_rule, with_other_chance
+from tests.service.experiments.lab import NEXT_RULE, RULE, WINDOW, Lab, StillClock, raise_rule, with_other_chance
 from tests.service.experiments.test_write_conflicts import Task, Worker, opened, overtaken, workers
 from turncoat.learners import Turncoat
 from turncoat.learners.turncoat.constants import PRIOR
@@ -85,7 +85,7 @@ def test_a_pass_begins_with_a_checkpoint(labs: Lab, monkeypatch: pytest.MonkeyPa
     told(labs, waiting[:1])
     assert labs.rows(KINDS)[-3:] == [(9, "rewards", 1), (10, "checkpoint", 0), (11, "rewards", 1)]
     after = msgspec.json.decode(labs.state())
-    assert after["rule"] == 2 and labs.rows("SELECT rule FROM learner") == [(2,)]
+    assert after["rule"] == NEXT_RULE and labs.rows("SELECT rule FROM learner") == [(NEXT_RULE,)]
     told(labs, waiting[1:3])
     labs.restart()
     told(labs, waiting[3:])
@@ -93,7 +93,7 @@ def test_a_pass_begins_with_a_checkpoint(labs: Lab, monkeypatch: pytest.MonkeyPa
     assert kinds(labs).count("checkpoint") == 1
     assert labs.rows("SELECT SUM(n_learned) FROM version") == [(12,)]
     found = verified(labs)
-    assert found.identical and (found.older_rule, found.first, found.learned) == (1, 10, 4)
+    assert found.identical and (found.older_rule, found.first, found.learned) == (RULE, 10, 4)
 
 
 def test_a_checkpoint_is_in_the_audit_and_is_no_revision(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +107,8 @@ def test_a_checkpoint_is_in_the_audit_and_is_no_revision(labs: Lab, monkeypatch:
     entry = labs.engine.audit("x")[-1]
     ((digest,),) = labs.rows("SELECT checksum FROM version WHERE kind = 'checkpoint'")
     assert (entry.actor, entry.action) == ("turncoat", "checkpoint")
-    assert entry.before == {"rule": 1, "checksum": digests[0]}
-    assert entry.after == {"rule": 2, "checksum": digest, "version": 10}
+    assert entry.before == {"rule": RULE, "checksum": digests[0]}
+    assert entry.after == {"rule": NEXT_RULE, "checksum": digest, "version": 10}
     assert labs.engine.experiment("x").revision == revision
     labs.engine.change("x", messages.ExperimentChange(holdout_share=0.1), if_revision=revision)
     assert [point.kind for point in labs.engine.timeline("x")][-3:] == ["checkpoint", "rewards", "settings_changed"]
@@ -180,28 +180,28 @@ def test_a_third_rule(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     raise_rule(monkeypatch)
     labs.restart()
     told(labs, waiting[:2])
-    raise_rule(monkeypatch, 3, forgetful)
+    raise_rule(monkeypatch, NEXT_RULE + 1, forgetful)
     labs.restart()
     found = verified(labs)
-    assert found.identical and (found.older_rule, found.first, found.learned) == (2, 12, 0)
+    assert found.identical and (found.older_rule, found.first, found.learned) == (NEXT_RULE, 12, 0)
     told(labs, waiting[2:])
     found = verified(labs)
-    assert found.identical and (found.older_rule, found.first, found.learned) == (2, 12, 2)
+    assert found.identical and (found.older_rule, found.first, found.learned) == (NEXT_RULE, 12, 2)
 
 
 def test_a_rule_without_a_migration_loses_nothing(labs: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decisions go on, rewards wait, and the reason is said."""
     waiting = lived(labs)
-    monkeypatch.setattr(Turncoat, "rule_version", 2)
+    monkeypatch.setattr(Turncoat, "rule_version", NEXT_RULE)
     labs.restart()
     labs.engine.reward(waiting[0], 0.5)
     labs.clock.move(1.0)
     before = labs.everything()
-    with pytest.raises(StoreError, match=r"of rule 1 of 'turncoat'.*accepted are states of rule 2"):
+    with pytest.raises(StoreError, match=rf"of rule {RULE} of 'turncoat'.*accepted are states of rule {NEXT_RULE}"):
         labs.engine.work()
     assert labs.everything() == before
     assert labs.engine.decide("x").state_version == 9
-    assert verified(labs).older_rule == 1
+    assert verified(labs).older_rule == RULE
     monkeypatch.undo()
     labs.restart()
     labs.work()
@@ -279,7 +279,7 @@ def test_verification_of_a_state_that_waits_for_its_checkpoint(labs: Lab, monkey
     lived(labs)
     raise_rule(monkeypatch)
     found = verified(labs)
-    assert found.good and (found.older_rule, found.first, found.versions, found.learned) == (1, 10, 9, 0)
+    assert found.good and (found.older_rule, found.first, found.versions, found.learned) == (RULE, 10, 9, 0)
     with labs.store.transaction() as session:
         session.run("UPDATE learner SET state = :state", state=labs.state() + b" ")
     assert not verified(labs).good

@@ -12,6 +12,7 @@ import pytest
 
 from tests.naive import buckets, shares
 from tests.naive.service_model import Experiment, Model
+from tests.service.experiments.lab import RULE
 from tests.service.simulation.world import World, Wrong
 from turncoat.learners import Turncoat, restore
 from turncoat.service.experiments.verify import broken_audit, verify
@@ -172,7 +173,7 @@ def check_replay(world: World, experiment: Experiment) -> None:
     if not (verified.identical and verified.first_difference is None):
         raise Wrong(f"replayed: {verified}")
     same("what is replayed", (verified.first, verified.learned), (first, n_learned))
-    same("the older rule", verified.older_rule, 1 if first else None)
+    same("the older rule", verified.older_rule, RULE if first else None)
 
 
 def tell(learner: Any, event: tuple[Any, ...], experiment: Experiment) -> None:

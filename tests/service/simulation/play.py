@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.naive.service_model import Arm, Decision, Settings
-from tests.service.experiments.lab import uuid
+from tests.service.experiments.lab import RULE, uuid
 from tests.service.simulation.invariants import check
 from tests.service.simulation.world import NO_FAULT, Fault, Worker, World, Wrong
 from turncoat.service import messages
@@ -157,7 +157,7 @@ class Player:
         elif draw < 0.95:
             ids = [*self.model.decisions][-5:]
             world.activate(self.worker(), self.random.choice([*ids, uuid(99)]), fault)
-        elif self.model.rule == 1 and self.random.random() < 0.3:
+        elif self.model.rule == RULE and self.random.random() < 0.3:
             world.upgrade()
         else:
             world.restart(self.worker())

@@ -18,7 +18,7 @@ import pytest
 from tests.naive import service_decisions as decisions
 from tests.naive.service_model import Arm, Gates, Model, Settings
 from tests.service.experiments.faults import Crash, FaultyStore, Trouble, down
-from tests.service.experiments.lab import StillClock, raise_rule
+from tests.service.experiments.lab import NEXT_RULE, RULE, StillClock, raise_rule
 from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.errors import Problem, Unavailable
@@ -78,7 +78,7 @@ class World:
     def __init__(self, seed: int, stores: Sequence[Store], *, alone: bool = False) -> None:
         self.random = random.Random(seed)
         self.clock = StillClock()
-        self.model = Model(self.random.choice([1, 2, 3, 1000]))
+        self.model = Model(self.random.choice([1, 2, 3, 1000]), RULE)
         shared = not alone and (len(stores) > 1 or self.random.random() < 0.5)
         several = stores if len(stores) > 1 else [stores[0]] * (2 if shared else 1)
         chances = [Randomness(seed * 2 + i) for i in range(len(several))]
@@ -100,7 +100,7 @@ class World:
     def upgrade(self) -> None:
         """All workers end, and start again with a version of Turncoat whose learner has another rule."""
         raise_rule(self.patch)
-        self.model.rule = 2
+        self.model.rule = NEXT_RULE
         for worker in self.workers:
             self.restart(worker)
 

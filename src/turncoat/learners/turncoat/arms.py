@@ -90,7 +90,7 @@ def enter(buffer: Vector) -> None:
 @jit_step
 def uncover(state: TurncoatState) -> None:
     """Mark all tells so far as not covered by the certificate."""
-    state.spent[state.spent.size - 1] = float(state.clock[0])
+    state.spent[2] = float(state.clock[0])
 
 
 def gone(state: TurncoatState) -> set[int]:

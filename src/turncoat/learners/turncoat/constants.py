@@ -2,7 +2,7 @@
 
 H bases, of four kinds, in this order:
 
-    clipped     mirror descent with a floor, one base per rate of a grid: the guarantee is about these
+    clipped     mirror descent with a floor, one base per rate of a grid; the guarantee is about the first, the slow one
     signed      mirror descent on losses above or below average, with fixed share: fast, no guarantee alone
     detectors   kl-UCB that tests for changes and restarts: for means that stay constant and then jump
     followers   UCB on discounted samples: for drift, and for fast changes
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turncoat._compile.jit import jit_step
+from turncoat._compile.jit import jit_rule, jit_step
 
 N_CLIPPED = 3
 N_SIGNED = 6
@@ -26,6 +26,9 @@ WINDOWS = (64.0, 512.0, 4096.0, math.inf)  # rounds that each follower looks bac
 N_FOLLOWERS = len(WINDOWS)
 N_LEADERS = N_DETECTORS + N_FOLLOWERS  # bases that propose a single arm, their leader
 N_BASES = N_MIRRORS + N_LEADERS
+
+SLOW = 0  # the clipped base that is charged its mix loss
+SLOW_RATE, MOST_SLOW_RATE = 1.0, 0.03  # its rate is SLOW_RATE/sqrt(KN), and MOST_SLOW_RATE/K at most
 
 FIRST_GUESS = 16.0
 PRIOR = (0.01,) * N_MIRRORS + (1.0,) * N_DETECTORS + (0.03, 0.03, 0.03, 0.08)  # up to a common factor
@@ -50,17 +53,42 @@ NAMES = (
 )
 
 
+@jit_rule
+def master_rate(N: float) -> float:
+    """eta, at the guess N."""
+    return min(ETA / math.sqrt(N), MOST_ETA)
+
+
+@jit_rule
+def base_floor(h: int, N: float) -> float:
+    """alpha: the least that the master trusts base h."""
+    is_detector = N_MIRRORS <= h < N_MIRRORS + N_DETECTORS
+    return DETECTOR_FLOOR / math.sqrt(N) if is_detector else min(1.0 / N, 0.5) / N_BASES
+
+
+@jit_rule
+def clipped_rate(i: int, K: float, N: float) -> float:
+    """xi of clipped base i, over K arms."""
+    if i == SLOW:
+        return min(SLOW_RATE / math.sqrt(K * N), MOST_SLOW_RATE / K)
+    return math.sqrt(N ** (0.25 * i) / (K * N))
+
+
+@jit_rule
+def arm_floor(i: int, K: float, N: float) -> float:
+    """beta: the least probability of an arm under clipped base i."""
+    return min(1.0 / math.sqrt(K * N), 0.5 / K) if i == SLOW else 1.0 / (K * N)
+
+
 @jit_step
 def set_rates(state: Any) -> None:
     """All rates and floors for the present guess N, and for the arms there are."""
     N, K = state.guess[0], float(state.n_living[0])
-    state.eta[0] = min(ETA / math.sqrt(N), MOST_ETA)
+    state.eta[0] = master_rate(N)
     for i in range(N_CLIPPED):
-        state.rates[i] = math.sqrt(N ** (0.25 * i) / (K * N))
+        state.rates[i] = clipped_rate(i, K, N)
     for i in range(N_SIGNED):
         likely = N ** (0.9 * i / (N_SIGNED - 1)) * math.log(K * N) + math.log(K)
         state.rates[N_CLIPPED + i] = math.sqrt(2.0 * likely / (K * N))
     for h in range(N_BASES):
-        state.floors[h] = min(1.0 / N, 0.5) / N_BASES
-    for h in range(N_MIRRORS, N_MIRRORS + N_DETECTORS):
-        state.floors[h] = DETECTOR_FLOOR / math.sqrt(N)
+        state.floors[h] = base_floor(h, N)

@@ -5,7 +5,8 @@ H bases of four kinds (constants.py) all learn from every round, under a master 
     q(k) = sum_h p(h) P_h(k): draw base h with probability p(h), then its arm                           (1)
     g(k) = min(b, q(k)/eta) for candidate arms, 0 for others; b is a baseline, (3)                      (4)
     d(h) = P_h(a) (loss - g(a))/q(a) + sum over k of P_h(k) g(k)                                        (5)
-    p <- an exact entropy step with eta d(h), onto p(h) ≥ floor(h)                                      (6)
+    x(h) = d(h), but for the slow base its mix loss in the place of its mean loss                       (5a)
+    p <- an exact entropy step with eta x(h), onto p(h) ≥ floor(h)                                      (6)
 b is a mean of past losses (shared_master.py). Candidates are all arms; of more than 16, those that a detector or
 follower proposes. All of it is known before the draw, so (5) is unbiased for the loss of base h, and eta d(h) ≥ -1.
     constants.py, state.py             the bases, their constants and rates; the fields of the buffer
@@ -16,9 +17,11 @@ follower proposes. All of it is known before the draw, so (5) is unbiased for th
     loss_range.py                      loss_range="adaptive"
     observers/history.py               what explain.py and explanation_text.py read
     observers/certificate.py           the guarantee, evaluated after the game
-    state_checks.py                    checks of a restored state
+    state_checks.py                    restored states: migration of earlier rules, and checks
 
-Guarantee: docs/guarantee.md. Cost per round: O(H log K), and O(K) when a detector restarts. Memory: O(H K).
+Guarantee: expected regret of order (S + 1) sqrt(KT) up to a logarithm, for all S and T at once, with T not given
+(Theorem W of docs/guarantee.md; `tc.turncoat_bound`); and sqrt(KT) behind its best base.
+Cost per round: O(H log K), and O(K) when a detector restarts. Memory: O(H K).
 Departures: there is no paper to depart from. Clipped bases are ClippedOMD's, the detectors' test and index are those of
 GLRklUCB with less exploration, followers are a DiscountedUCB; indices of only two arms are recomputed per round.
 References: J. Kim, S. Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025, for masters over clipped
@@ -28,12 +31,14 @@ bases; those of glr_kl_ucb.py and discounted_ucb.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from turncoat._compile.dispatch import register_learner
 from turncoat.errors import OptionError
 from turncoat.learners.base.declarations import Facts
+from turncoat.learners.base.saved_state import packed, unpacked
 from turncoat.learners.base.shared_master import FIRST
 from turncoat.learners.turncoat.changing_arms import ChangingLearner
 from turncoat.learners.turncoat.constants import FIRST_GUESS, PRIOR, set_rates
@@ -44,7 +49,7 @@ from turncoat.learners.turncoat.loss_range import LossRange
 from turncoat.learners.turncoat.observers.certificate import Certificate, certify, parse_switches
 from turncoat.learners.turncoat.rule import ask, probability, tell
 from turncoat.learners.turncoat.state import TurncoatState, fill_tree
-from turncoat.learners.turncoat.state_checks import damage
+from turncoat.learners.turncoat.state_checks import damage, from_rule_1
 from turncoat.types import Label, Matrix, Seed, Vector
 
 register_learner(TurncoatState, ask=ask, tell=tell, probability=probability)
@@ -62,15 +67,16 @@ class Turncoat(ChangingLearner):
     facts = Facts(
         "unused",
         "unknown",
-        "an oracle inequality",
+        "S√(KT), anytime",
         "log K",
         setting="adversarial",
         when="always, unless you know better",
         when_not="means never change: kl-ucb had less regret; all losses are seen: cbce",
     )
     state_type = TurncoatState
+    rule_version = 2
     uses_horizon = False
-    signed = ("x", "place", "max_trees", "vote", "spent")
+    signed = ("x", "place", "max_trees", "vote")
 
     def __init__(
         self,
@@ -98,6 +104,14 @@ class Turncoat(ChangingLearner):
         state.vote[0] = -1.0
         set_rates(state)
 
+    @classmethod
+    def _migrated(cls, state: dict[str, Any]) -> dict[str, Any]:
+        """A state of rule 1, made one of rule 2."""
+        if state.get("rule", 1) != 1 or cls.rule_version != 2:
+            return super()._migrated(state)
+        buffer = from_rule_1(unpacked(state.get("buffer"), "<f8").astype(np.float64))
+        return {**state, "rule": 2, "buffer": packed(buffer.astype("<f8", copy=False))}
+
     def _damage(self) -> str:
         return damage(self.view()) or super()._damage()
 
@@ -120,7 +134,7 @@ class Turncoat(ChangingLearner):
         S = parse_switches(n_switches)
         if self._adapts:
             raise OptionError("loss_range is 'adaptive', which has no guarantee; accepted is a range that was given")
-        return certify(self.view(), type(self)(self.n_arms).view(), S, self._high - self._low)
+        return certify(self.view(), S, self._high - self._low)
 
     def __str__(self) -> str:
         return few_lines(explain(self), self.n_outstanding)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from turncoat._compile.jit import jit, jit_step
-from turncoat.learners.turncoat.constants import N_CLIPPED, N_MIRRORS
+from turncoat.learners.turncoat.constants import N_CLIPPED, N_MIRRORS, arm_floor
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
 from turncoat.random import uniform
@@ -91,10 +91,10 @@ def charge_mirrors(state: TurncoatState, arm: int, q: float, loss: float, baseli
     leaf, n, N = state.P + arm, state.n_living[0], state.guess[0]
     weights, offset, rest = state.weights, state.offset, state.rest
     others(weights, leaf, rest)
-    odds = 1.0 / (n * N - 1.0)  # beta/(1 - beta)
     for i in range(N_CLIPPED):
         falling = weights[leaf, i] * math.exp(-state.rates[i] * loss / q)
-        weights[leaf, i] = max(falling, odds * rest[i])  # (7)
+        beta = arm_floor(i, n, N)
+        weights[leaf, i] = max(falling, beta / (1.0 - beta) * rest[i])  # (7)
     folding = False
     for i in range(N_CLIPPED, N_MIRRORS):
         moved = (weights[leaf, i] + offset[i]) * math.exp(min(1.0, -state.rates[i] * (loss - baseline) / q))

@@ -13,8 +13,8 @@ With A = all arms this is rule.py, up to rounding.
 Departures. Sleeping experts (below) serve q(a)/q(A), the mixture restricted; (1) is a mixture of restricted bases.
 Under the former a base that proposes a single arm has no influence while this arm is absent, and q(A) may vanish: a
 master that is sure of an absent arm would divide by almost 0. Under (1) each base proposes what it would do now. The
-floor of a clipped base, 1/(|A| N) inside A, is the told arm's; others may lie below it there, and are not raised. A
-weight never falls below 1e-100 of its base's total: nested sets could multiply floors, down to 0.
+floor of a clipped base inside A, that of |A| arms, is the told arm's; others may lie below it there, and are not
+raised. A weight never falls below 1e-100 of its base's total: nested sets could multiply floors, down to 0.
 
 Cost: O(H |A|) for an ask, O(H K) for a tell. Reference: Y. Freund, R. Schapire, Y. Singer, M. Warmuth, "Using and
 combining predictors that specialize", STOC 1997.
@@ -27,7 +27,7 @@ import math
 from turncoat._compile.dispatch import view_of
 from turncoat._compile.jit import jit_entry, jit_step, without_refcount
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
-from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS
+from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, arm_floor
 from turncoat.learners.turncoat.index_bases import lead
 from turncoat.learners.turncoat.mirror_bases import fold, rebuild
 from turncoat.learners.turncoat.observers.certificate import spend
@@ -73,6 +73,8 @@ def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> 
     if among.size > 1 and state.place[arm] >= 0.0:
         step_master_among(state, among, arm, q, loss, b)
         charge_mirrors_among(state, among, arm, q, loss, b)
+    elif among.size < state.n_living[0] or state.place[arm] < 0.0:
+        state.spent[2] += 1.0  # not covered
     finish(state, arm, loss)
     record(state, arm)
     return int(state.clock[0])
@@ -156,9 +158,9 @@ def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, los
         for h in range(N_BASES):
             state.covered[h] += b_k * state.chance[h]
     q_now = write_chance_among(state, arm)
-    write_charges(state, q, loss, own)
-    spend(state, q, q_now if among.size == state.n_living[0] else 0.0, loss)  # 0: not covered
-    step_master(state)
+    paid = write_charges(state, q, loss, own)
+    gap = step_master(state)
+    spend(state, gap, paid, q, q_now if among.size == state.n_living[0] else 0.0)  # 0: not covered
     lead(state)
 
 
@@ -175,7 +177,8 @@ def charge_mirrors_among(state: TurncoatState, among: Ints, arm: int, q: float, 
         before, gift = rest + weights[leaf, i], 0.0
         if i < N_CLIPPED:
             falling = weights[leaf, i] * math.exp(-state.rates[i] * loss / q)
-            weights[leaf, i] = max(falling, rest / (m * N - 1.0))
+            beta = arm_floor(i, m, N)
+            weights[leaf, i] = max(falling, beta / (1.0 - beta) * rest)
         else:
             weights[leaf, i] *= math.exp(min(1.0, -state.rates[i] * (loss - baseline) / q))
             gift = (rest + weights[leaf, i]) / ((N - 1.0) * m)

@@ -5,7 +5,8 @@
     baseline   b, a mean of past losses (shared_master.py)                                                   (3)
     charge     g(k) = min(b, q(k)/eta) for candidates k, else 0                                              (4)
                d(h) = P_h(a) (loss - g(a))/q(a) + sum over k of P_h(k) g(k)                                  (5)
-    master     p <- argmin of eta <p, d> + KL(p || p_t), over p(h) ≥ floor(h)                                (6)
+               x(h) = d(h), but for the slow base its mix loss in the place of its mean loss                (5a)
+    master     p <- argmin of eta <p, x> + KL(p || p_t), over p(h) ≥ floor(h)                                (6)
     bases      clipped and signed mirror descent (mirror_bases.py)                                           (7), (8)
                detectors and followers get the sample (index_bases.py)                                       (9)-(11)
 
@@ -13,18 +14,20 @@ Candidates are all arms, or of more than 16 the leaders. Two observers are calle
 it: the history of beliefs (observers/history.py) and the certificate's sums (observers/certificate.py).
 
     symbol here    on the page                symbol here    on the page
-    p, q, d        p_t, q_t, d_t              b, g           b_t, g_t
+    p, q, x        p_t, q_t, x_t              b, g           b_t, g_t
     eta, floors    eta_t, alpha               guess          N_t
     chance[h]      P_h of one arm             covered[h]     sum over k of P_h(k) g(k)
 """
 
 from __future__ import annotations
 
+import math
+
 from turncoat._compile.jit import jit, jit_part, jit_rule, jit_step
 from turncoat.learners.base.shared_master import baseline, see
-from turncoat.learners.parts.importance_weights import LARGEST
+from turncoat.learners.parts.importance_weights import LARGEST, importance_weighted
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
-from turncoat.learners.turncoat.constants import FEW, N_BASES, N_LEADERS, N_MIRRORS, set_rates
+from turncoat.learners.turncoat.constants import FEW, N_BASES, N_LEADERS, N_MIRRORS, SLOW, set_rates
 from turncoat.learners.turncoat.index_bases import learn
 from turncoat.learners.turncoat.mirror_bases import chance_in_mirrors, charge_mirrors, chosen_by_mirrors, draw
 from turncoat.learners.turncoat.observers.certificate import spend
@@ -89,10 +92,13 @@ def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     arm, q = choice[0], max(choice[1], SMALLEST_SERVED)  # what is divided by it stays finite
     b = begin(state)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
-        q_now, seen = charge(state, arm, q, loss, b)  # (4), (5)
-        observe(state, arm, q, q_now, loss, seen)
-        step_master(state)  # (6)
+        q_now, paid, seen = charge(state, arm, q, loss, b)  # (4), (5), (5a)
+        observe(state, arm, q_now, seen)
+        gap = step_master(state)  # (6)
+        spend(state, gap, paid, q, q_now)
         charge_mirrors(state, arm, q, loss, b)  # (7), (8)
+    elif state.place[arm] < 0.0:
+        state.spent[2] += 1.0  # not covered
     finish(state, arm, loss)  # (9) to (11)
     record(state, arm)
 
@@ -108,8 +114,8 @@ def begin(state: TurncoatState) -> float:
 
 
 @jit_step
-def charge(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> tuple[float, Look]:
-    """(4) and (5): d(h) into `x`. Returns q of the arm told, as it is now, and what history needs of the candidates."""
+def charge(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> tuple[float, float, Look]:
+    """(4), (5) and (5a), into `x`. Returns q of the arm told, as it is now, and what the two observers need."""
     eta, few = state.eta[0], state.n_living[0] <= FEW
     own, seen = 0.0, first_look(state, arm)
     for h in range(N_BASES):
@@ -125,8 +131,8 @@ def charge(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> t
         for h in range(N_BASES):
             state.covered[h] += g * state.chance[h]
     q_now = write_chance(state, arm)
-    write_charges(state, q, loss, own)
-    return q_now, seen
+    paid = write_charges(state, q, loss, own)
+    return q_now, paid, seen
 
 
 @jit
@@ -139,19 +145,31 @@ def is_seen(leaders: Vector, i: int) -> bool:
 
 
 @jit_rule
-def write_charges(state: TurncoatState, q: float, loss: float, own: float) -> None:
-    """(5): `chance` holds P_h of the arm told, `own` is g of it, `covered` the sum over candidates."""
+def write_charges(state: TurncoatState, q: float, loss: float, own: float) -> float:
+    """(5) and (5a): `chance` holds P_h of the arm told, `own` is g of it, `covered` the sum over candidates.
+
+    Returns what the master pays for the slow base: its p times the difference between mean and mix loss.
+    """
     above = (loss - own) / q
     for h in range(N_BASES):
-        state.x[h] = min(state.chance[h] * above, LARGEST) + state.covered[h]
+        state.x[h] = min(state.chance[h] * above, LARGEST) + state.covered[h]  # (5)
+    P, xi = state.chance[SLOW], state.rates[SLOW]
+    estimate = importance_weighted(loss, q)
+    mean = P * estimate
+    fall = P * math.expm1(-xi * estimate)
+    mix = min(-math.log1p(fall) / xi, mean) if fall > -1.0 else mean
+    state.x[SLOW] = state.covered[SLOW] - P * own / q + mix  # (5a)
+    return float(state.p[SLOW] * (mean - mix))
 
 
 @jit_rule
-def step_master(state: TurncoatState) -> None:
-    """(6): `x` holds d(h)."""
+def step_master(state: TurncoatState) -> float:
+    """(6): `x` holds x(h). Returns the gap between the mean and the mix loss of p."""
+    mean = 0.0
     for h in range(N_BASES):
+        mean += state.p[h] * state.x[h]
         state.x[h] *= state.eta[0]
-    step_dense_floors(state.p, state.x, state.floors)
+    return float(mean - step_dense_floors(state.p, state.x, state.floors) / state.eta[0])
 
 
 @jit_part
@@ -167,9 +185,8 @@ def finish(state: TurncoatState, arm: int, loss: float) -> None:
 
 
 @jit_part
-def observe(state: TurncoatState, arm: int, q: float, q_now: float, loss: float, seen: Look) -> None:
-    """Show the certificate the charges, and the history the likeliest arm, before p moves."""
-    spend(state, q, q_now, loss)
+def observe(state: TurncoatState, arm: int, q_now: float, seen: Look) -> None:
+    """Show the history the likeliest arm, before p moves."""
     among_leaders = state.n_living[0] > FEW and seen[0] >= 0  # then the arm believed best may be no candidate
     q_believed = write_chance(state, seen[0]) if among_leaders else seen[3]
     believe_in(state, seen, arm, q_now, q_believed)

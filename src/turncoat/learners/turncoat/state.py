@@ -6,7 +6,7 @@ from typing import Any
 
 from turncoat._compile.jit import jit_rule
 from turncoat._compile.state import State, array, computed
-from turncoat.learners.turncoat.constants import N_BASES, N_CLIPPED, N_DETECTORS, N_FOLLOWERS, N_LEADERS, N_MIRRORS
+from turncoat.learners.turncoat.constants import N_BASES, N_DETECTORS, N_FOLLOWERS, N_LEADERS, N_MIRRORS
 from turncoat.types import Matrix, Vector
 
 CORNERS = 35  # of a detector's chain (glr.py): 64 candidate changes per arm
@@ -68,7 +68,7 @@ class TurncoatState(State):
     fading: Matrix = array(N_FOLLOWERS, 3)  # how much too large its numbers are; its samples; their rewards
     samples: Matrix = array(N_FOLLOWERS, "K")
     rewards: Matrix = array(N_FOLLOWERS, "K")
-    spent: Vector = array(2 + 2 * N_CLIPPED)  # the certificate's sums (certificate.py), and tells it does not cover
+    spent: Vector = array(3)  # the certificate's two sums (certificate.py), and tells that it does not cover
     page: Vector = array(3)  # of the history: the one being written, rounds on it, rounds that fit on it
     plays: Matrix = array(PAGES, "K")  # rounds of each arm on each page
     trust: Matrix = array(PAGES, N_BASES)  # p at the end of each page

@@ -1,4 +1,9 @@
-"""Checks of a restored state, before compiled code uses its numbers as indices."""
+"""Restored states: migration of those of an earlier rule, and checks before compiled code uses numbers as indices.
+
+    rule 1    the slow base was charged its mean loss, and had another rate and floor; `spent` held eight sums
+
+A migrated state keeps weights, trust, samples and history. Its certificate begins anew: earlier tells are not covered.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,37 @@ from typing import Any
 
 import numpy as np
 
+from turncoat._compile.state import HEAD, LENGTH
 from turncoat.learners.base.saved_state import are_counts
 from turncoat.learners.base.shared_master import FIRST
 from turncoat.learners.parts.glr import chain_damage
 from turncoat.learners.turncoat.constants import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates
 from turncoat.learners.turncoat.index_bases import ABSENT
 from turncoat.learners.turncoat.observers.history import ENOUGH
-from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState, fill_tree
+from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState, fill_tree, least_power
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
+from turncoat.types import Vector
 
+OLD_SUMS, SUMS = 8, 3
+LARGEST_GUESS = 2.0**60
 SAFE = 1.0 + 1e-9  # for what rounding may add
 SUM_TOLERANCE = 1e-9
 ROOM = 1e20  # for totals between two rescalings, while arms come
+
+
+def from_rule_1(buffer: Vector) -> Vector:
+    """The buffer under this rule. One that rule 1 cannot have written is returned as it is, and refused later."""
+    K = int(buffer[HEAD]) if buffer.size > HEAD and 1.0 <= buffer[HEAD] <= buffer.size else 0
+    fresh = TurncoatState.lay_out(K=K)[0] if K else np.empty(0)
+    if buffer.size != fresh.size + OLD_SUMS - SUMS:
+        return buffer
+    at = TurncoatState.layout.fields["spent"].at.at({"K": K, "P": least_power(K), LENGTH: buffer.size})
+    fresh[:at], fresh[at + SUMS :] = buffer[:at], buffer[at + OLD_SUMS :]
+    state = TurncoatState(fresh)
+    state.spent[2] = float(state.clock[0])
+    if 1.0 <= state.n_living[0] <= K and 1.0 <= state.guess[0] <= LARGEST_GUESS:
+        set_rates(state)
+    return fresh
 
 
 def damage(state: TurncoatState) -> str:
@@ -57,6 +81,8 @@ def _trust(state: TurncoatState) -> str:
         return "p is no distribution above its floors"
     if state.seen[0] > (state.clock[0] + FIRST) * SAFE or state.seen[1] > SAFE:
         return "seen holds more than was told"
+    if not are_counts(state.spent[2:]) or state.spent[2] > state.clock[0]:
+        return "spent counts more than was told"
     return ""
 
 

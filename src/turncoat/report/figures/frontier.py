@@ -1,7 +1,8 @@
 """The frontier: the regret of one game against the best path with S switches, for all S at once, under the theory.
 
 The learner is the same along its line; only what it is compared with changes. Where the line is below 0 the learner
-beat every path with so few switches. The theorems bound the expectation of what is drawn, for Algorithms 1 and 2.
+beat every path with so few switches. The theorems bound the expectation of what is drawn: 1 and 2 for the algorithms of
+those numbers, W for Turncoat.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from turncoat.bounds import theorem_1, theorem_2
+from turncoat.bounds import theorem_1, theorem_2, turncoat_bound
 from turncoat.report.figures.axes import Axis, symlog_axis
 from turncoat.report.figures.over_time import thinned
 from turncoat.report.figures.panel import (
@@ -31,8 +32,8 @@ from turncoat.report.frames import Frames
 from turncoat.report.styles import Style
 
 SIZE = (330, 330)
-THEOREMS = {"Theorem 1": theorem_1, "Theorem 2": theorem_2}
-DASHES = {"Theorem 1": [1, 0], "Theorem 2": [5, 3]}
+THEOREMS = {"Theorem 1": theorem_1, "Theorem 2": theorem_2, "Theorem W": turncoat_bound}
+DASHES = {"Theorem 1": [1, 0], "Theorem 2": [5, 3], "Theorem W": [2, 2]}
 
 
 def frontier(frames: Frames, styles: Mapping[str, Style]) -> Spec:

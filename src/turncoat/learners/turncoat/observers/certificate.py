@@ -1,93 +1,128 @@
-"""The certificate: the right side of Turncoat's oracle inequality, estimated from the rounds played.
+"""The certificate: the right side of Theorem W (docs/guarantee.md, section 5), with its two random sums as played.
 
-Each clipped base j has one, the sum of the seven terms below, and the least of them counts. Its mean over the learner's
-draws is an upper bound on the expected regret against the best path with S switches; one certificate is an estimate of
-that, heavy-tailed, and claims no probability. It covers games in which every loss was told before the next ask, to
-arms that stayed the same. The theorem and its proof: docs/guarantee.md, sections 2 and 5.
+Its mean over the learner's draws is an upper bound on the expected regret against the best path with S switches, and at
+most `tc.turncoat_bound`, which is known before the game. It covers games in which every loss was told before the next
+ask, to arms that stayed the same. Where `n_uncovered` is above 0 nothing is promised.
 
-    while playing, `spent` adds up     M     eta_t Var_t
-                                       V_j   xi_j,t/2 P_j(a) (loss/q)²
-                                       W_j   P_j(a) loss/q - (1 - A_t) d_t(j)
+    while playing, `spent` adds up     gaps       <p, x> less the mix loss of p
+                                       refunds    p(o) (mean loss - mix loss) of the slow base o
+                                       the number of tells that the theorem does not cover
 """
 
 from __future__ import annotations
 
 import math
 import reprlib
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from turncoat._compile.jit import jit_rule
 from turncoat.errors import OptionError
-from turncoat.learners.parts.importance_weights import importance_weighted
-from turncoat.learners.turncoat.constants import MOST_ETA, N_BASES, N_CLIPPED, NAMES, set_rates
+from turncoat.learners.turncoat.constants import (
+    FIRST_GUESS,
+    MOST_ETA,
+    N_BASES,
+    PRIOR,
+    SLOW,
+    arm_floor,
+    base_floor,
+    clipped_rate,
+    master_rate,
+)
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.validation.numbers import MOST_ROUNDS, is_whole
 
-BELOW = 1.0 + MOST_ETA  # no centred exponent of the master is further below 0
+BELOW = 1.0 + 2.0 * MOST_ETA  # no centred exponent of the master is further below 0
 CURVE = (math.exp(BELOW) - 1.0 - BELOW) / BELOW**2
-
 
 SAME = 1e-9  # probabilities that differ by less, relatively, differ by rounding
 
 
 @jit_rule
-def spend(state: TurncoatState, q: float, q_now: float, loss: float) -> None:
-    """Add a round to `spent`. `x` holds d(h), `chance` P_h of the arm told; q: what it was served with, q_now: now."""
-    eta, spent = state.eta[0], state.spent
-    mean, square, floors = 0.0, 0.0, 0.0
-    for h in range(N_BASES):
-        d = state.x[h]
-        mean += state.p[h] * d
-        square += state.p[h] * d * d
-        floors += state.floors[h]
-    spent[0] += eta * max(square - mean * mean, 0.0)  # M
-    estimate = importance_weighted(loss, q)
-    for i in range(N_CLIPPED):
-        estimated = state.chance[i] * estimate
-        spent[1 + i] += 0.5 * state.rates[i] * estimated * estimate  # V_j
-        spent[1 + N_CLIPPED + i] += estimated - (1.0 - floors) * (eta * state.x[i]) / eta  # W_j
+def spend(state: TurncoatState, gap: float, paid: float, q: float, q_now: float) -> None:
+    """Add a round to `spent`. q: what the arm was served with, q_now: what it would be served with now."""
     if abs(q - q_now) > SAME * q:
-        spent[1 + 2 * N_CLIPPED] += 1.0  # not covered: told late, or among some arms only
+        state.spent[2] += 1.0  # told late, or among some arms only
+    else:
+        state.spent[0] += max(gap, 0.0)
+        state.spent[1] += paid
+
+
+class Fixed(NamedTuple):
+    """The terms of Theorem W that are known before the game, and the sums of rates that bound the other two."""
+
+    start: float
+    floors: float
+    base_floors: float
+    switches: float
+    etas: float  # sum of eta_t
+    xis: float  # sum of xi_t
+    far: float  # ln(1/beta_T)
+
+
+def guesses(T: int) -> Iterator[tuple[float, int]]:
+    """Every guess N of T rounds, and for how many of them it stood."""
+    told, N = 0, FIRST_GUESS
+    while told < T:
+        yield N, int(min(N, T)) - told
+        told, N = int(min(N, T)), 2.0 * N
+
+
+def fixed_terms(T: int, K: int, S: int) -> Fixed:
+    """Theorem W, term by term, in the order of docs/guarantee.md."""
+    first, stood = FIRST_GUESS, [*guesses(T)] or [(FIRST_GUESS, 0)]
+    N, prior = stood[-1][0], [share / math.fsum(PRIOR) for share in PRIOR]
+    B = math.fsum(base_floor(h, first) * math.log(1.0 / prior[h]) for h in range(N_BASES)) / master_rate(first)
+    other = {N: math.fsum(base_floor(h, N) for h in range(N_BASES) if h != SLOW) for N, _ in stood}
+    far = math.log(1.0 / arm_floor(SLOW, K, N))
+    begun = ((1.0 - K * arm_floor(SLOW, K, first)) * far - math.log(K)) / clipped_rate(SLOW, K, first)
+    return Fixed(
+        start=math.log(1.0 / base_floor(SLOW, max(first, N / 2.0))) / master_rate(N) + B,
+        floors=math.fsum(n * other[N] for N, n in stood),
+        base_floors=(K - 1) * math.fsum(n * arm_floor(SLOW, K, N) for N, n in stood),
+        switches=(S + 1) * (1.0 - K * arm_floor(SLOW, K, N)) * far / clipped_rate(SLOW, K, N) - begun,
+        etas=math.fsum(n * master_rate(N) for N, n in stood),
+        xis=math.fsum(n * clipped_rate(SLOW, K, N) for N, n in stood),
+        far=far,
+    )
 
 
 class Certificate(NamedTuple):
-    """Its terms, in the units of the losses, for the clipped base that has the least. `print` it to see them."""
+    """Its terms, in the units of the losses. `print` it to see them."""
 
     n_switches: int  # S
-    base: str  # the clipped base
-    start: float  # ln(1/floor_j before the last doubling)/eta_T + B: starting the master
-    floors: float  # Σ A(N_t): the floors of the master
-    variance: float  # c M: the master's; c = (e^x - 1 - x)/x², x = 1 + eta_1
-    base_floors: float  # (1 - 1/K) Σ 1/N_t
-    switches: float  # (S + 1) (1 - 1/N) ln(KN)/xi_T - ((1 - 1/N_1) ln(KN) - ln K)/xi_1
-    base_variance: float  # V_j
-    correction: float  # - W_j: so that the least of all bases may be taken
+    start: float  # ln(1/alpha_o before the last doubling)/eta_T + B: starting the master
+    floors: float  # Σ (A - alpha_o): the floors of the master
+    base_floors: float  # (K - 1) Σ beta_t
+    switches: float  # (S + 1) (1 - K beta_T) ln(1/beta_T)/xi_T, less what starting uniform is worth
+    gaps: float  # of the master's mean and mix loss
+    refunds: float  # of the slow base's
     n_uncovered: int  # tells that the theorem does not cover: late, among some arms only, or before arms changed
 
     @property
     def total(self) -> float:
         """The sum of the terms."""
-        return math.fsum(self[2:9])
+        return math.fsum(self[1:7])
 
     def __str__(self) -> str:
         names = (*_TERMS, "total")
-        numbers = [f"{value:z,.1f}" for value in (*self[2:9], self.total)]
+        numbers = [f"{value:z,.1f}" for value in (*self[1:7], self.total)]
         wide, far = max(map(len, names)), max(map(len, numbers))
         lines = [f"  {name:<{wide}}  {number:>{far}}" for name, number in zip(names, numbers, strict=True)]
         what = "switch" if self.n_switches == 1 else "switches"
-        title = f"Certificate of Turncoat against {self.n_switches:,} {what}, by way of {self.base}"
-        below = [f"{self.n_uncovered:,} tells are not covered by the theorem"] if self.n_uncovered else []
+        title = f"Certificate of Turncoat against {self.n_switches:,} {what}"
+        why = f"{self.n_uncovered:,} tells are not covered by the theorem: nothing is promised for this game"
+        below = [why] if self.n_uncovered else []
         return "\n".join([title, *lines[:-1], "  " + "-" * (wide + 2 + far), lines[-1], *below])
 
 
 _TERMS = (
     "starting the master",
     "floors of the master",
-    "master variance",
-    "floors of the base",
+    "floors of the slow base",
     "switches",
-    "base variance",
-    "correction",
+    "gaps of the master",
+    "refunds of the slow base",
 )
 
 
@@ -98,38 +133,16 @@ def parse_switches(n_switches: Any) -> int:
     return int(n_switches)
 
 
-def certify(state: TurncoatState, fresh: TurncoatState, S: int, width: float) -> Certificate:
-    """The certificate of a state. `fresh`: a new learner's, which is used up; `width`: that of the losses' range."""
-    T, N, K, spent = int(state.clock[0]), float(state.guess[0]), state.K, state.spent
-    first, far = float(fresh.guess[0]), math.log(K * N)
-    extra = math.fsum(fresh.floors * [math.log(1.0 / p) for p in fresh.p]) / float(fresh.eta[0])  # B
-    begun = [((1.0 - 1.0 / first) * far - math.log(K)) / float(xi) for xi in fresh.rates[:N_CLIPPED]]
-    floors = shares = told = 0.0
-    known = list(fresh.floors)  # before the last doubling
-    while told < T:  # guess after guess
-        guess = float(fresh.guess[0])
-        rounds = min(guess, T) - told
-        floors += rounds * math.fsum(fresh.floors)
-        shares += rounds / guess
-        told += rounds
-        if told < T:
-            known = list(fresh.floors)
-            fresh.guess[0] *= 2.0
-            set_rates(fresh)
-    found = []
-    for j in range(N_CLIPPED):
-        switches = (S + 1) * (1.0 - 1.0 / N) * far / float(state.rates[j]) - begun[j]
-        one = Certificate(
-            n_switches=S,
-            base=NAMES[j],
-            start=width * (math.log(1.0 / known[j]) / float(state.eta[0]) + extra),
-            floors=width * floors,
-            variance=width * CURVE * float(spent[0]),
-            base_floors=width * (1.0 - 1.0 / K) * shares,
-            switches=width * switches,
-            base_variance=width * float(spent[1 + j]),
-            correction=-width * float(spent[1 + N_CLIPPED + j]),
-            n_uncovered=int(spent[-1]),
-        )
-        found.append(one)
-    return min(found, key=lambda one: one.total)
+def certify(state: TurncoatState, S: int, width: float) -> Certificate:
+    """The certificate of a state. `width`: that of the range of losses."""
+    known, (gaps, refunds, n_uncovered) = fixed_terms(int(state.clock[0]), state.K, S), state.spent.tolist()
+    return Certificate(
+        n_switches=S,
+        start=width * known.start,
+        floors=width * known.floors,
+        base_floors=width * known.base_floors,
+        switches=width * known.switches,
+        gaps=width * gaps,
+        refunds=width * refunds,
+        n_uncovered=int(n_uncovered),
+    )
