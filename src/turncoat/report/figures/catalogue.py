@@ -48,9 +48,9 @@ FIGURES = (
         "frontier",
         "The frontier: regret against S, for all S at once",
         "How much more each learner lost than the best path with S switches, for every S: a learner that needs no S "
-        "stays low along the whole line, below 0 it beat all such paths, and the theorems promise (for Algorithms 1 "
-        "and 2, in expectation) what lies below their curves: nothing yet where those are above T. The scale is "
-        "logarithmic on both sides of 0.",
+        "stays low along the whole line, below 0 it beat all such paths, and the theorems promise, in expectation "
+        "(1 and 2 for Algorithms 1 and 2, W for Turncoat), what lies below their curves: nothing yet above T. The "
+        "scale is logarithmic on both sides of 0.",
         "frontier",
         frontier,
     ),
