@@ -268,8 +268,16 @@ def test_python_dash_m() -> None:
     assert "master-base" in done.stdout
 
 
-@pytest.mark.parametrize(("missing", "words"), [("click", ["--help"]), ("rich", ["list"]), ("rich", ["race"])])
-def test_a_missing_package_is_named_with_the_way_to_install_it(missing: str, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("missing", "words", "extra"),
+    [
+        ("click", ["--help"], "race"),
+        ("rich", ["list"], "race"),
+        ("rich", ["race"], "race"),
+        ("msgspec", ["key", "list", "--database", __file__], "serve"),  # which once advised to install race
+    ],
+)
+def test_a_missing_package_is_named_with_the_way_to_install_it(missing: str, words: list[str], extra: str) -> None:
     done = in_fresh_process(
         f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['turncoat', *{words!r}]\n"
         "from turncoat.cli import main; main()"
@@ -277,7 +285,7 @@ def test_a_missing_package_is_named_with_the_way_to_install_it(missing: str, wor
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert f"needs {missing}" in done.stderr
-    assert "pip install 'turncoat[race]'" in done.stderr
+    assert f"pip install 'turncoat[{extra}]'" in done.stderr
 
 
 def test_a_fault_of_our_own_is_not_blamed_on_the_user() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+SERVING = ("msgspec", "starlette", "uvicorn", "prometheus_client")  # what the commands of the service need beside race
+
 
 def main() -> None:
     """Run the command line, or say what to install."""
@@ -16,5 +18,6 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name and missing.name.startswith("turncoat"):
             raise
-        how = "pip install 'turncoat[race]', or in a clone pip install '.[race]'"
+        extra = "serve" if missing.name in SERVING else "race"
+        how = f"pip install 'turncoat[{extra}]', or in a clone pip install '.[{extra}]'"
         sys.exit(f"The turncoat command needs {missing.name}: install it with  {how}")
