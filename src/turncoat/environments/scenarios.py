@@ -63,11 +63,11 @@ _TURNS = "is 0.2 worse and 0.2 better than the first, in turns of"
 _LIST: list[tuple[str, str, Make]] = [
     ("stationary/0", "one of 10 arms is always best, by 0.3", game(Stationary, 10)),
     ("flip/3", "2 of 5 arms take turns in being best, by 0.3; 3 switches, evenly spaced", game(Flip, 5, 3)),
-    ("flip/10", "as flip/3, with 10 switches", game(Flip, 5, 10)),
-    ("flip/1000", "as flip/3, with 1000 switches", game(Flip, 5, 1000)),
+    ("flip/10", "2 of 5 arms take turns in being best, by 0.3; 10 switches, evenly spaced", game(Flip, 5, 10)),
+    ("flip/1000", "2 of 5 arms take turns in being best, by 0.3; 1000 switches, evenly spaced", game(Flip, 5, 1000)),
     ("piecewise/3", "the best of 10 arms, by 0.3, changes at 3 random rounds", game(Piecewise, 10, 3)),
-    ("piecewise/10", "as piecewise/3, with 10 switches", game(Piecewise, 10, 10)),
-    ("piecewise/100", "as piecewise/3, with 100 switches", game(Piecewise, 10, 100)),
+    ("piecewise/10", "the best of 10 arms, by 0.3, changes at 10 random rounds", game(Piecewise, 10, 10)),
+    ("piecewise/100", "the best of 10 arms, by 0.3, changes at 100 random rounds", game(Piecewise, 10, 100)),
     (
         "piecewise/crossover",
         "as piecewise/3, with (T/K)^⅓ switches, where the paper's two bounds meet",
@@ -93,8 +93,8 @@ _LIST: list[tuple[str, str, Make]] = [
         _levels_with_switches,
     ),
     ("drift/2", "5 arms rise and fall as sinusoids, 2 periods in all", game(Drift, 5, n_periods=2)),
-    ("drift/20", "as drift/2, with 20 periods", game(Drift, 5, n_periods=20)),
-    ("drift/200", "as drift/2, with 200 periods", game(Drift, 5, n_periods=200)),
+    ("drift/20", "5 arms rise and fall as sinusoids, 20 periods in all", game(Drift, 5, n_periods=20)),
+    ("drift/200", "5 arms rise and fall as sinusoids, 200 periods in all", game(Drift, 5, n_periods=200)),
     (
         "walk/400",
         "5 arms, each on a random walk of 400 steps",
