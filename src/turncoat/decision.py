@@ -16,7 +16,8 @@ class Decision(NamedTuple):
     `propensity` is the probability with which this arm was served, over everything the learner did at random
     (for a master: summed over its bases); None if the learner cannot say. The three fields after it are filled by
     masters only. A learner that plays points of a ball has no arms: then `arm` is the point. Where only some arms were
-    to be chosen from, `allowed` holds their indices.
+    to be chosen from, `allowed` holds their indices. `m` is the number of pulls that were planned ahead
+    (docs/production.md): 1 where every loss is told before the next decision.
     """
 
     arm: Label | Point
@@ -28,6 +29,7 @@ class Decision(NamedTuple):
     learner: str
     id: int
     allowed: tuple[int, ...] | None = None
+    m: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as a dict of plain JSON values."""
@@ -35,8 +37,8 @@ class Decision(NamedTuple):
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Decision:
-        """The decision that `to_dict` wrote; older ones have no `allowed`."""
-        if not isinstance(values, dict) or {*values, "allowed"} != set(cls._fields):
+        """The decision that `to_dict` wrote; older ones have no `allowed`, or no `m`."""
+        if not isinstance(values, dict) or {*values, "allowed", "m"} != set(cls._fields):
             raise DecisionError(
                 f"{values!r} is not a decision: a dict with exactly the keys {', '.join(cls._fields)} is"
             )
@@ -70,6 +72,8 @@ def _problem(decision: Decision) -> str:
     for p in _probabilities(decision):
         if p is not None and (not isinstance(p, int | float) or isinstance(p, bool) or not 0.0 < p <= 1.0):
             return f"{p!r} is not a probability above 0 and at most 1"
+    if type(decision.m) is not int or decision.m < 1:
+        return "m must be a whole number of at least 1"
     if decision.allowed is not None and not _are_arms(decision.allowed, decision.index):
         return "allowed must be distinct indices, increasing, that of the arm among them"
     return ""

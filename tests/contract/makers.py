@@ -292,6 +292,16 @@ def contents(learner: tc.Learner) -> dict[str, Any]:
     return {key: value for key, value in learner.state().items() if key != "token"}
 
 
+def planned(learner: tc.Learner, m: int = 1) -> dict[str, Any]:
+    """The words of an ask, a look or an observation that fix how many pulls are planned, where that many can be."""
+    return {"m": m} if learner.plans_ahead else {}
+
+
+def without_delays(learner: tc.Learner) -> dict[str, Any]:
+    """The same without the delays of its tells, which an observed round does not have."""
+    return {key: value for key, value in contents(learner).items() if key != "delays"}
+
+
 def as_master(learner: tc.Learner) -> Master:
     """The same learner, known to be a master."""
     assert isinstance(learner, Master)

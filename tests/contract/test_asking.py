@@ -30,6 +30,7 @@ from tests.contract.makers import (
     every_learner,
     everyone,
     loss_at,
+    planned,
     play_by_hand,
     takes_turns,
     tell,
@@ -50,8 +51,8 @@ def test_a_decision_says_what_was_drawn_and_how_likely_that_was(make: Maker) -> 
         assert (decision.arm, decision.id) == (learner.arms[decision.index], t)
         assert isinstance(decision.index, int) and isinstance(decision.propensity, float)
         assert decision.propensity == served[decision.index]
-        if not takes_turns(learner):  # an ask moves the random numbers and nothing else
-            assert np.array_equal(learner.probabilities(), served)
+        if not takes_turns(learner):  # at a given m an ask moves the random numbers and nothing else
+            assert np.array_equal(learner.probabilities(**planned(learner)), served)
         assert learner.n_outstanding == 1
         assert learner.n_told == t
         tell(learner, decision, loss=loss_at(t, decision.index))
@@ -165,6 +166,12 @@ DAMAGE: list[tuple[str, Any]] = [
     ("id", 0.5),
     ("id", "0"),
     ("id", True),
+    ("m", 0),
+    ("m", -8),
+    ("m", 2.0),
+    ("m", "1"),
+    ("m", True),
+    ("m", None),
 ]
 
 
@@ -175,7 +182,7 @@ def test_damaged_dicts_are_no_decisions() -> None:
     for key, value in DAMAGE:
         with pytest.raises(DecisionError, match="is not a decision"):
             tc.Decision.from_dict({**good, key: value})
-    for key in set(good) - {"allowed"}:  # which older ones lack
+    for key in set(good) - {"allowed", "m"}:  # which older ones lack
         with pytest.raises(DecisionError, match=key):
             tc.Decision.from_dict({other: value for other, value in good.items() if other != key})
     things: list[Any] = [{**good, "more": 1}, {}, None, [], "decision", 3, tuple(good.values())]

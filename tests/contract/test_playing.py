@@ -39,7 +39,6 @@ def by_hand(learner: tc.Learner, losses: Matrix) -> list[int]:
     for row in losses:
         decision = learner.ask()
         tell_row(learner, decision, row)
-        learner._next_id -= 1  # a play gives out no ids
         arms.append(decision.index)
     return arms
 

@@ -147,7 +147,8 @@ def test_playing_is_asking_and_telling(scale: float) -> None:
 @pytest.mark.jit_off
 def test_a_race_is_the_same_game() -> None:
     from turncoat.environments import Table
-    from turncoat.simulate.loop import advance, blank_notes, game_of
+    from turncoat.simulate.loop import advance
+    from turncoat.simulate.rounds import blank_notes, game_of
 
     table = np.random.default_rng(3).random((200, 3))
     played, raced = adaptive(), adaptive()

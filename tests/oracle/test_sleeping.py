@@ -13,6 +13,7 @@ from turncoat._compile.dispatch import view_of
 from turncoat._compile.jit import jit
 from turncoat.learners.turncoat import Turncoat
 from turncoat.learners.turncoat.constants import FEW, N_CLIPPED, N_SIGNED, PRIOR, SLOW
+from turncoat.learners.turncoat.planning import no_plan
 from turncoat.learners.turncoat.restricted_arms import step_master_among
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.types import Ints, Matrix, Vector
@@ -70,7 +71,7 @@ def test_rounds_among_some_arms_are_the_oracles(K: int) -> None:
         decision = learner.ask(allowed=A) if t % 4 else learner.ask()
         q = oracle.served(rule.tolist(), A)
         assert decision.propensity == pytest.approx(float(q[decision.index]), rel=CLOSE)
-        shown = learner.probabilities(allowed=A)
+        shown = learner.probabilities(allowed=A, m=1)
         assert worst(shown[A], q[A]) < CLOSE and shown.sum() == pytest.approx(1.0)
         loss, b = loss_of(rng, decision.index), baseline(learner)
         learner.tell(decision, loss)
@@ -90,7 +91,7 @@ def test_all_arms_allowed_is_the_plain_rule(K: int) -> None:
     for _ in range(300):
         decision = plain.ask()
         loss = loss_of(rng, decision.index)
-        assert worst(among.probabilities(allowed=range(K)), plain.probabilities()) < 1e-9
+        assert worst(among.probabilities(allowed=range(K)), plain.probabilities(m=1)) < 1e-9
         plain.tell(decision, loss)
         among.observe(decision.index, loss, decision.propensity, allowed=range(K))
     assert worst(among.probabilities(), plain.probabilities()) < 1e-9
@@ -126,7 +127,7 @@ def test_an_arm_gains_nothing_by_being_away() -> None:
 def charge(buffer: Vector, among: Ints, arm: int, q: float, loss: float, b: float, out: Vector) -> None:
     """eta d_h of every base."""
     state = view_of(TurncoatState, buffer)
-    step_master_among(state, among, arm, q, loss, b)
+    step_master_among(state, no_plan(state), among, arm, q, loss, b)
     out[:] = state.x
 
 

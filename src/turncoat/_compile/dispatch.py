@@ -1,4 +1,4 @@
-"""The generic rules of learners: `view_of`, `ask`, `tell`, `write_probabilities` and `probability_of`.
+"""The generic rules of learners: `view_of`, `ask`, `tell`, the same planned, and their probabilities.
 
 They dispatch on the class of a learner's state, for which `register_learner` has made kernels known: in compiled code
 when it is compiled, and in Python, where the JIT is off, at each call. A subclass of a state has its rules.
@@ -14,6 +14,8 @@ from turncoat._compile.state_type import make_state
 
 _ASK: dict[type, Callable[..., Any]] = {}
 _TELL: dict[type, Callable[..., Any]] = {}
+_ASK_PLANNED: dict[type, Callable[..., Any]] = {}
+_TELL_PLANNED: dict[type, Callable[..., Any]] = {}
 _SEES_ALL: set[type] = set()
 _WRITE_PROBABILITIES: dict[type, Callable[..., Any]] = {}
 _PROBABILITY_OF: dict[type, Callable[..., Any]] = {}
@@ -26,6 +28,7 @@ def register_learner(
     tell: Callable[..., Any],
     probability: Callable[..., Any] | None = None,
     probabilities: Callable[..., Any] | None = None,
+    planned: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
     sees_all: bool = False,
 ) -> None:
     """Make these kernels the rule of learners whose state is of this class.
@@ -33,9 +36,12 @@ def register_learner(
     `ask(state)` returns what was chosen, `(index, propensity)`, which `tell(state, choice, loss)` is given back. The
     distribution it draws from is told arm by arm, `probability(state, arm)`, or at once, `probabilities(state, out)`; a
     rule that cannot say it gives neither, and asks `(index, None)`. One that `sees_all` is told every arm's loss,
-    `tell(state, choice, losses)`, and has a field `losses` for them.
+    `tell(state, choice, losses)`, and has a field `losses` for them. `planned`: an ask and a tell that plan m pulls
+    ahead, `ask_planned(state, plan, m)` and `tell_planned(state, plan, m, choice, loss)`.
     """
     _ASK[state], _TELL[state] = ask, tell
+    if planned is not None:
+        _ASK_PLANNED[state], _TELL_PLANNED[state] = planned
     if sees_all:
         _SEES_ALL.add(state)
     if probability is not None:
@@ -68,6 +74,16 @@ def _one_of_all(state: Any, arm: int, room: Any) -> Any:
     p = room[arm]
     room[:] = 0.0
     return p
+
+
+@jit_rule
+def _ask_unplanned(state: Any, plan: Any, m: float) -> Any:
+    return ask(state)
+
+
+@jit_rule
+def _tell_unplanned(state: Any, plan: Any, m: float, choice: Any, loss: Any) -> None:
+    tell(state, choice, loss)
 
 
 def _rule(known: dict[type, Callable[..., Any]], state: type) -> Any:
@@ -107,6 +123,16 @@ def tell(state: Any, choice: Any, loss: float) -> Any:
     return _rule(_TELL, type(state))(state, choice, loss)
 
 
+def ask_planned(state: Any, plan: Any, m: float) -> Any:
+    """The same where m pulls are planned, in `plan`; rules that plan nothing just ask."""
+    return (_rule(_ASK_PLANNED, type(state)) or _ask_unplanned)(state, plan, m)
+
+
+def tell_planned(state: Any, plan: Any, m: float, choice: Any, loss: Any) -> Any:
+    """Tell a choice for which m pulls were planned."""
+    return (_rule(_TELL_PLANNED, type(state)) or _tell_unplanned)(state, plan, m, choice, loss)
+
+
 def write_probabilities(state: Any, out: Any) -> Any:
     """The distribution over arms that the next ask draws from."""
     return _rule(_WRITE_PROBABILITIES, type(state))(state, out)
@@ -128,5 +154,7 @@ def _overload_view_of(state: Any, parts: Any) -> Any:
 
 dispatch(ask, lambda state: _rule(_ASK, state.instance_class))
 dispatch(tell, lambda state: _rule(_TELL, state.instance_class))
+dispatch(ask_planned, lambda state: _rule(_ASK_PLANNED, state.instance_class) or _ask_unplanned)
+dispatch(tell_planned, lambda state: _rule(_TELL_PLANNED, state.instance_class) or _tell_unplanned)
 dispatch(write_probabilities, lambda state: _rule(_WRITE_PROBABILITIES, state.instance_class))
 dispatch(probability_of, lambda state: _rule(_PROBABILITY_OF, state.instance_class) or _one_of_all)

@@ -101,6 +101,8 @@ def turncoat() -> None:
 )
 @options.engine
 @options.workers
+@options.number("--delay", "Tell every loss N rounds later.", default=0)
+@options.number("--batch", "Tell losses at the end of batches of N rounds.", least=1, default=1)
 @click.option("--split", is_flag=True, help="Split masters' regret into master and bases; T up to 1e6, twice the time.")
 @click.option("--report/--no-report", default=True, show_default=True, help="Write report.html and its figures.")
 @options.everyone

@@ -52,10 +52,11 @@ def _look_at(one: Any) -> None:
 
 
 def _change_arms(one: Turncoat) -> None:
-    """What Turncoat alone can do: some arms only, arms that come and go, explanations, certificates, any range."""
+    """What Turncoat alone can do: some arms only, plans, arms that come and go, explanations, certificates, any range."""
     loss, label = middle_loss(one), one.living[0]
-    one.tell(one.ask(allowed=[label]), loss)
-    one.probabilities(allowed=[label])
+    for allowed in ([label], None):
+        one.tell(one.ask(allowed=allowed, m=2), loss)
+        one.probabilities(allowed=allowed, m=2)
     one.observe(one.arms.index(label), loss, 0.5, allowed=[one.arms.index(label)])
     new = "+" + max(map(str, one.arms), key=len)  # longer than any label
     one.add_arm(new)

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turncoat._compile.games import loss_of, mean_of, see
 from turncoat.environments import Environment
 from turncoat.errors import DecisionTypeError, OptionError
 from turncoat.learners import Learner
 from turncoat.racing.reference import ROUNDS_AT_ONCE, AdaptiveComparator, blocks
-from turncoat.simulate.loop import Notes, advance, bad_loss, blank_notes, game_of, outside, parts_in, sees
+from turncoat.simulate.late import AT_ONCE, ByHand, Timing
+from turncoat.simulate.loop import Advance, advancing
+from turncoat.simulate.rounds import Notes, bad_loss, blank_notes, game_of, parts_in, sees
 from turncoat.types import Ints, Matrix, Vector
 from turncoat.validation.numbers import is_whole
 
@@ -71,18 +72,21 @@ def play_cell(
     stopping: Callable[[], bool] = lambda: False,
     block: int = 0,
     max_switches: int = 0,
+    timing: Timing = AT_ONCE,
 ) -> Cell:
     """Play up to the last checkpoint. `block` rounds at a time go uninterrupted; 0 means about a twentieth of a second.
 
     The environment must be fresh. What comes out does not depend on the blocks. An adaptive adversary's losses are
-    those of this one game, so the comparator, up to `max_switches`, goes along.
+    those of this one game, so the comparator, up to `max_switches`, goes along. `timing`: when losses are told.
     """
     is_ours = isinstance(learner, Learner)
     adaptive = None if environment.oblivious else AdaptiveComparator(environment, max_switches)
     noted = learner if is_ours else None  # of another's, nothing but the arms is known
     rows: list[tuple[Any, ...]] = []
     notes = blank_notes(0 if adaptive is None else ROUNDS_AT_ONCE, environment.n_arms)
-    go_on = _compiled(learner, environment, notes) if is_ours else _by_hand(learner, environment, notes)
+    play = _compiled if is_ours else _by_hand
+    go_on = play(learner, environment, timing, int(t[-1]))
+    low, high = learner.accepts if is_ours else (0.0, 1.0)
     size = block or (FIRST_BLOCK if is_ours else 64)
     seconds = 0.0
 
@@ -91,7 +95,9 @@ def play_cell(
 
     for row, first, stop in blocks(t, at_once, stopping):
         began = time.perf_counter()
-        go_on(first, stop)
+        reached = go_on(notes, first, stop)
+        if reached < stop:
+            raise bad_loss(environment, notes, reached, low, high)
         took = time.perf_counter() - began
         seconds += took
         if adaptive is not None:
@@ -103,40 +109,20 @@ def play_cell(
     return _cell(noted, t, rows, seconds)
 
 
-def _compiled(learner: Learner, environment: Environment, notes: Notes) -> Callable[[int, int], None]:
-    """Go from one round to another in the compiled loop."""
+def _compiled(learner: Learner, environment: Environment, timing: Timing, horizon: int) -> Advance:
+    """Rounds in the compiled loop."""
     if learner.n_arms != environment.n_arms and not sees(learner, environment.features):
         raise OptionError(f"{learner!r} was made for a game with {environment.n_arms} arms; accepted is that number")
-    parts, game = parts_in(learner, environment.features), game_of(environment)
-
-    def go_on(first: int, stop: int) -> None:
-        reached = advance(learner, parts, game, notes, first, stop)
-        if reached < stop:
-            raise bad_loss(environment, notes, reached, *learner.accepts)
-
-    return go_on
+    return advancing(learner, parts_in(learner, environment.features), game_of(environment), timing, horizon)
 
 
-def _by_hand(learner: Any, environment: Environment, notes: Notes) -> Callable[[int, int], None]:
-    """Go from one round to another by asking and telling."""
-    game, n_arms = environment.game, environment.n_arms
+def _by_hand(learner: Any, environment: Environment, timing: Timing, horizon: int) -> Advance:
+    """Rounds by asking and telling."""
 
-    def go_on(first: int, stop: int) -> None:
-        for t in range(first, stop):
-            decision = learner.ask()
-            arm = _index(learner, decision, n_arms, t)
-            loss = float(loss_of(game, t, arm))
-            if not 0.0 <= loss <= 1.0:
-                raise outside(environment, loss, t, arm, 0.0, 1.0)
-            if notes.played.size:
-                notes.played[t - first] = arm
-            notes.counts[arm] += 1
-            notes.sums[0] += loss
-            notes.sums[1] += mean_of(game, t, arm)
-            learner.tell(decision, loss=loss)
-            see(game, t, arm)
+    def index(decision: Any, t: int) -> int:
+        return _index(learner, decision, environment.n_arms, t)
 
-    return go_on
+    return ByHand(learner, game_of(environment), timing, horizon, index, (0.0, 1.0)).advance
 
 
 def _index(learner: Any, decision: Any, n_arms: int, t: int) -> int:

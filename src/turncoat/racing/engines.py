@@ -25,6 +25,7 @@ from turncoat.racing.coordinates import At
 from turncoat.racing.precompile import precompile
 from turncoat.racing.reference import Reference
 from turncoat.racing.split import can_split, split_cell
+from turncoat.simulate.late import Timing
 from turncoat.types import Ints
 from turncoat.validation.numbers import parse_whole
 
@@ -42,11 +43,17 @@ class Job(NamedTuple):
 
 
 def play(
-    learner: Any, environment: Environment, t: Ints, max_switches: int, split: bool, stopping: Callable[[], bool]
+    learner: Any,
+    environment: Environment,
+    t: Ints,
+    max_switches: int,
+    split: bool,
+    timing: Timing,
+    stopping: Callable[[], bool],
 ) -> Cell:
     """Play a cell; and once more, with an equal learner, if its regret is to be split."""
     twin = deepcopy(learner) if split and can_split(learner) else None
-    cell = play_cell(learner, environment, t, stopping, max_switches=max_switches)
+    cell = play_cell(learner, environment, t, stopping, max_switches=max_switches, timing=timing)
     return cell if twin is None else split_cell(cell, twin, environment.fresh(), stopping)
 
 

@@ -25,6 +25,7 @@ from turncoat.racing.coordinates import CellAt, Facts, Names, ReferenceAt
 from turncoat.racing.reference import checkpoints, default_switches
 from turncoat.racing.result_keys import environment_parts, key_of, learner_parts
 from turncoat.racing.split import can_split, parse_split
+from turncoat.simulate.late import AT_ONCE, Timing
 from turncoat.types import Ints
 from turncoat.validation.numbers import MOST_ROUNDS, parse_whole
 
@@ -46,6 +47,7 @@ class Plan:
         seed: int,
         max_switches: int | None,
         split: bool = False,
+        timing: Timing = AT_ONCE,
     ) -> None:
         self.horizons = _parse_horizons(horizon)
         self.n_seeds = parse_whole("seeds", seeds, 1, MOST_SEEDS)
@@ -54,6 +56,12 @@ class Plan:
         if max_switches is not None:
             self.max_switches = parse_whole("max_switches", max_switches, 0, MOST_COMPARED)
         self.split = parse_split(split, self.horizons[-1])
+        self.timing = timing
+        if self.split and not timing.at_once:
+            raise OptionError(
+                f"delay is {timing.delay} and batch {timing.batch}; accepted with split=True are 0 and 1: the theorems "
+                "are about losses that are told at once"
+            )
         self.learners = _parse_learners(learners)
         named = _named(environments)
         self.environments = {name: _parse_environment(name, thing, self.horizons) for name, thing in named.items()}
@@ -142,6 +150,7 @@ class Plan:
                 "i": at.seed,
                 "seed": self.seed,
                 "source": self.source,
+                **({} if self.timing.at_once else self.timing._asdict()),
                 **({"split": True} if self.split and can_split(learner) else {}),
             }
         )

@@ -22,7 +22,9 @@ from turncoat.learners import Learner
 from turncoat.racing.reference import AdaptiveComparator, follow, start_walk
 from turncoat.racing.split import can_split, split_losses
 from turncoat.regret import Comparator
-from turncoat.simulate.loop import advance, blank_notes, game_of, parts_in
+from turncoat.simulate.late import AT_ONCE, Timing
+from turncoat.simulate.loop import advancing
+from turncoat.simulate.rounds import blank_notes, game_of, parts_in
 
 
 def precompile_reference(environment: Environment) -> None:
@@ -35,13 +37,13 @@ def precompile_reference(environment: Environment) -> None:
     Comparator(environment.n_arms, 1).advance(block)
 
 
-def precompile_cell(learner: Any, environment: Environment, split: bool = False) -> None:
+def precompile_cell(learner: Any, environment: Environment, split: bool = False, timing: Timing = AT_ONCE) -> None:
     """Compile what plays the cell. Learner and environment are thrown away: an adversary may have seen a round."""
     if not environment.oblivious:
         AdaptiveComparator(environment, 1).see(0, np.empty(0, dtype=np.int64))
     if isinstance(learner, Learner):
-        game, notes = game_of(environment), blank_notes(0, environment.n_arms)
-        advance(learner, parts_in(learner, environment.features), game, notes, 0, 0)
+        parts, notes = parts_in(learner, environment.features), blank_notes(0, environment.n_arms)
+        advancing(learner, parts, game_of(environment), timing, 0)(notes, 0, 0)
         if split and can_split(learner):
             split_losses(learner, environment, np.empty(0, dtype=np.int64))
 
@@ -50,6 +52,7 @@ def precompile(
     references: list[Environment],
     cells: list[tuple[Any, Environment]],
     split: bool,
+    timing: Timing,
     on_compile: Callable[[int, int], Any] = lambda done, total: None,
     workers: int = 1,
 ) -> None:
@@ -65,7 +68,7 @@ def precompile(
     tasks += [Task(partial(precompile_reference, environment), 1, False) for environment in references]
     for group in cells_of.values():
         tasks.append(
-            Task(partial(precompile_cells, group, split), len(group), workers > 1 and all(map(_is_kept, group)))
+            Task(partial(precompile_cells, group, split, timing), len(group), workers > 1 and all(map(_is_kept, group)))
         )
     done, total = 0, len(references) + len(cells)
     on_compile(0, total)
@@ -75,10 +78,10 @@ def precompile(
             on_compile(done, total)
 
 
-def precompile_cells(cells: list[tuple[Any, Environment]], split: bool) -> None:
+def precompile_cells(cells: list[tuple[Any, Environment]], split: bool, timing: Timing) -> None:
     """Compile what plays these cells."""
     for learner, environment in cells:
-        precompile_cell(learner, environment, split)
+        precompile_cell(learner, environment, split, timing)
 
 
 def _is_kept(cell: tuple[Any, Environment]) -> bool:

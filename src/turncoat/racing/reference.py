@@ -22,7 +22,7 @@ from turncoat._compile.jit import jit_game, without_refcount
 from turncoat.environments import Environment
 from turncoat.environments.environment import write_losses
 from turncoat.regret import Comparator
-from turncoat.simulate.loop import outside
+from turncoat.simulate.rounds import outside
 from turncoat.types import Ints, Matrix, Vector
 from turncoat.validation.tables import BLOCK_CELLS, BLOCK_VALUES
 

@@ -18,6 +18,7 @@ from turncoat.racing.precompile import as_sent, precompile
 from turncoat.racing.reference import Reference, compute_reference
 from turncoat.racing.result import Result
 from turncoat.racing.storage import Memory, about, open_store
+from turncoat.simulate.late import Timing, parse_timing
 
 Environments = str | Environment | Sequence[Any] | Mapping[str, Any]
 
@@ -56,6 +57,8 @@ def race(  # noqa: PLR0913  all but one of them are optional
     workers: int | None = None,
     max_switches: int | None = None,
     split: bool = False,
+    delay: int = 0,
+    batch: int = 1,
     on_compile: Callable[[int, int], Any] = lambda done, total: None,
     on_progress: Callable[[Progress], Any] = lambda now: None,
 ) -> Result:
@@ -69,10 +72,11 @@ def race(  # noqa: PLR0913  all but one of them are optional
     With a `folder` every finished game is saved as it comes, and what the folder holds is not played again. The
     comparator goes up to `max_switches`, by default twice as many as planted, from 8 to 64. With `split` the regret of
     the paper's masters is split into the master's and each base's, up to a million rounds: see `Result.split`.
+    `delay` and `batch`, as in `play`: losses are told so many rounds later, and at the end of batches.
     `on_compile(done, total)` is called after every kind of game that is compiled, or read from disk, and `on_progress`
     after every finished cell.
     """
-    plan = Plan(learners, environments, horizon, seeds, seed, max_switches, split)
+    plan = Plan(learners, environments, horizon, seeds, seed, max_switches, split, parse_timing(delay, batch))
     workers = parse_workers(workers)
     crew = parse_engine(engine, workers)
     with open_store(folder) as store:
@@ -114,17 +118,17 @@ class _Missing:
                     self.cells[at] = cell_key
         store.begin(plan)
 
-    def kinds(self, sent: bool) -> tuple[list[Environment], list[tuple[Any, Environment]], bool]:
+    def kinds(self, sent: bool) -> tuple[list[Environment], list[tuple[Any, Environment]], bool, Timing]:
         """One reference and one cell of every kind, to be compiled; if `sent`, as other processes will have them.
 
-        And whether regret is split.
+        And whether regret is split, and when losses are told.
         """
         references = {at.environment: at._replace(seed=0) for at in self.references}
         cells = []
         for at in {(at.environment, at.learner): at._replace(seed=0) for at in self.cells}.values():
             environment = self._environment(at.reference, sent)
             cells.append((self.plan.learner(at, environment, quiet=True), environment))
-        return [self._environment(at, sent) for at in references.values()], cells, self.plan.split
+        return [self._environment(at, sent) for at in references.values()], cells, self.plan.split, self.plan.timing
 
     def _environment(self, at: ReferenceAt, sent: bool) -> Environment:
         environment = self.plan.environment(at)
@@ -143,7 +147,8 @@ class _Missing:
                     environment = plan.environment(at)
                     learner = plan.learner(cell_at, environment, quiet=True)
                     compared = plan.compared(at, environment)
-                    yield Job(cell_at, partial(play, learner, environment, t, compared, plan.split))
+                    words = compared, plan.split, plan.timing
+                    yield Job(cell_at, partial(play, learner, environment, t, *words))
 
 
 def _work(

@@ -38,7 +38,8 @@ from turncoat.learners.base.master import Master
 from turncoat.learners.base.omd_bases import expected_loss
 from turncoat.racing.cell import Cell
 from turncoat.racing.reference import Reference, blocks
-from turncoat.simulate.loop import bad_loss, blank_notes, game_of, play_rounds
+from turncoat.simulate.loop import play_rounds
+from turncoat.simulate.rounds import bad_loss, blank_notes, game_of
 from turncoat.types import Ints, Matrix
 
 MOST_ROUNDS = 10**6  # of a game whose regret is split

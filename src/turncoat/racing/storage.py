@@ -160,8 +160,9 @@ def about(plan: Plan) -> dict[str, str]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = "unknown"
+    late = {} if plan.timing.at_once else {word: str(n) for word, n in plan.timing._asdict().items()}
     machine = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} cores"
-    return {**versions, "svml": SVML[uses_svml()], "machine": machine, "seed": str(plan.seed)}
+    return {**versions, "svml": SVML[uses_svml()], "machine": machine, "seed": str(plan.seed), **late}
 
 
 class Memory:

@@ -25,7 +25,8 @@ from turncoat.errors import OptionError, unknown
 from turncoat.learners import LEARNERS, Learner, SwitchingLinear
 from turncoat.learners.compile_methods import compile_methods, middle_loss
 from turncoat.learners.entries import ENTRIES, make_learner
-from turncoat.simulate.loop import blank_notes, close_round, play, play_points
+from turncoat.simulate.loop import play, play_points
+from turncoat.simulate.rounds import blank_notes, close_round
 
 ROUNDS = 1000  # what a learner or an environment that is made here is made for
 N_ARMS = 3
@@ -103,6 +104,7 @@ def _compile_learner(learner: Learner) -> None:
         else:
             table = np.full((1, learner.n_arms), middle_loss(learner))
             play(copy(learner), table)
+            play(copy(learner), table, delay=1)
             game = TableGame(table)
             close_round(pack(game, means=False), tuple(blank_notes(0, 0)), 0, 0, 0.0)
 

@@ -14,39 +14,27 @@ import reprlib
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from turncoat._compile.dispatch import ask, sees_all, tell, view_of
-from turncoat._compile.games import is_game, loss_of, mean_of, open_game, pack, see
-from turncoat._compile.jit import jit_entry, jit_game, jit_part, without_refcount
+from turncoat._compile.games import is_game, loss_of, open_game, pack, see
+from turncoat._compile.jit import jit_game, jit_part, without_refcount
 from turncoat.environments.ball import BallGame, BallSwitching, write_vector
 from turncoat.environments.environment import Environment
 from turncoat.environments.table import TableGame, as_losses
-from turncoat.errors import LossError, OptionError, TableError
+from turncoat.errors import OptionError, TableError
 from turncoat.learners.base.learner import Learner
-from turncoat.learners.base.linear import LinearLearner
 from turncoat.learners.linear.switching_linear import SwitchingLinear, SwitchingLinearState
 from turncoat.mirror.cholesky import dot
+from turncoat.simulate.late import ByHand, Timing, advance_late, by_kernels, parse_timing, start_late
+from turncoat.simulate.rounds import Game, Notes, bad_loss, blank_notes, close_round, count, game_of, parts_in, sees
 from turncoat.types import Ints, Matrix, Vector
 
 _FIRST_BLOCK = 256
 _BLOCK_SECONDS = 0.05  # how long Ctrl-C may wait
-
-
-class Notes(NamedTuple):
-    """What the loop writes down. `played` or `counts` may be empty: then it leaves them out, and the sums with counts.
-
-    A round with a loss outside the range is neither told nor counted. Only losses that are told are looked at.
-    """
-
-    played: Ints  # the arm of every round, from the first one of this call on
-    counts: Ints  # (K,) how often each arm was played
-    sums: Vector  # (2,) the losses of the arms played, and their mean losses
-    refused: Ints  # (1,) the arm whose loss was outside the range
-    outside: Vector  # (1,) that loss
 
 
 @jit_part
@@ -92,23 +80,6 @@ def play_rounds_seeing_all(state: Any, game: Any, notes: Any, first: int, stop: 
     return stop
 
 
-@jit_part
-def count(game: Any, t: int, arm: int, loss: float, counts: Ints, sums: Vector) -> None:
-    """Add a round to the totals."""
-    counts[arm] += 1
-    sums[0] += loss
-    sums[1] += mean_of(game, t, arm)
-
-
-@jit_entry
-def close_round(game: Any, notes: Any, t: int, arm: int, loss: float) -> None:
-    """Count a round that the learner was told outside the loop, and show it to the adversary."""
-    game, (_, counts, sums, _, _) = open_game(game), notes
-    if counts.size > 0:
-        count(game, t, arm, loss, counts, sums)
-    see(game, t, arm)
-
-
 @cache
 def loop_of(State: Any) -> Callable[..., int]:
     """The compiled loop of learners with this state: `play_rounds` on the learner's parts.
@@ -132,19 +103,6 @@ def loop_of(State: Any) -> Callable[..., int]:
     return run
 
 
-class Game(NamedTuple):
-    """A game as an environment has it, and as compiled loops take it."""
-
-    fields: Any
-    words: Any
-
-
-def game_of(environment: Any, means: bool = True) -> Game:
-    """The game of an environment. Without `means`, loops must not count."""
-    fields = environment.game
-    return Game(fields, pack(fields, means))
-
-
 def advance(learner: Learner, parts: Any, game: Game, notes: Notes, first: int, stop: int) -> int:
     """Play rounds first … stop - 1. Returns stop, or the round with a loss that the learner cannot be told.
 
@@ -163,13 +121,32 @@ def advance(learner: Learner, parts: Any, game: Game, notes: Notes, first: int, 
     return stop
 
 
-def blank_notes(n_rounds: int, n_arms: int) -> Notes:
-    """Notes of the arms of so many rounds, and of totals over so many arms; 0 for what is not wanted."""
-    played, counts, refused = (np.zeros(n, dtype=np.int64) for n in (n_rounds, n_arms, 1))
-    return Notes(played, counts, np.zeros(2), refused, np.zeros(1))
+Advance: TypeAlias = Callable[[Notes, int, int], int]  # (notes, first, stop): stop, or the round of a bad loss
 
 
-def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
+def advancing(learner: Learner, parts: Any, game: Game, timing: Timing, horizon: int) -> Advance:
+    """How the rounds of a game are played: in the compiled loop, in that of late losses, or by asking and telling."""
+    if timing.at_once and not learner.n_waiting:
+
+        def at_once(notes: Notes, first: int, stop: int) -> int:
+            reached = advance(learner, parts, game, notes, first, stop)
+            learner.asked_in_loop(reached - first, at_once=True)
+            return reached
+
+        return at_once
+    if by_kernels(learner):
+        late = start_late(learner, timing, horizon)
+
+        def later(notes: Notes, first: int, stop: int) -> int:
+            reached = advance_late(learner, parts, game, notes, late, first, stop)
+            learner.asked_in_loop(reached - first, at_once=False)
+            return reached
+
+        return later
+    return ByHand(learner, game, timing, horizon, lambda decision, t: int(decision.index), learner.accepts).advance
+
+
+def play(learner: Learner, losses: ArrayLike | Environment, *, delay: int = 0, batch: int = 1) -> Ints:
     """Play a whole game: a (rounds, arms) table of losses in the learner's loss_range, or an environment.
 
     A table of rewards is turned into losses first: lowest + highest - rewards.
@@ -180,43 +157,31 @@ def play(learner: Learner, losses: ArrayLike | Environment) -> Ints:
     before. Ctrl-C leaves it after the last finished block of rounds. An adaptive adversary begins afresh: it has seen
     nothing of earlier plays. A linear learner sees the environment's features; where there are none, its arms are the
     unit vectors.
+
+    `delay`: every loss is told so many rounds later. `batch`: losses are told at the end of batches of so many rounds.
+    What is left is told after the last round.
     """
     if not isinstance(learner, Learner):
         raise OptionError(f"{reprlib.repr(learner)} is not a learner: accepted is what a class of turncoat made")
+    timing = parse_timing(delay, batch)
     game, horizon, n_arms = _game(losses)
     features = getattr(losses, "features", None)
     if n_arms != learner.n_arms and not sees(learner, features):
         hint = " (is the table transposed?)" if horizon == learner.n_arms else ""
         raise TableError(f"the losses have {n_arms} arms and the learner {learner.n_arms}; accepted is the same{hint}")
     played, notes = np.empty(horizon, dtype=np.int64), blank_notes(0, 0)
-    parts = parts_in(learner, features)
+    go_on = advancing(learner, parts_in(learner, features), game, timing, horizon)
     with learner.whole_game():
         t, block = 0, _FIRST_BLOCK
         while t < horizon:
             stop = min(t + block, horizon)
             began = time.perf_counter()
-            reached = advance(learner, parts, game, notes._replace(played=played[t:stop]), t, stop)
+            reached = go_on(notes._replace(played=played[t:stop]), t, stop)
             if reached < stop:
                 raise bad_loss(losses, notes, reached, *learner.accepts)
             block = 2 * block if time.perf_counter() - began < _BLOCK_SECONDS / 2 else block
             t = stop
     return played
-
-
-def sees(learner: Learner, features: Any) -> bool:
-    """Is this a linear learner in a game whose arms have features? To all others an arm is a number."""
-    return features is not None and isinstance(learner, LinearLearner)
-
-
-def parts_in(learner: Learner, features: Any) -> Any:
-    """What the compiled loop is given of a learner; with the features of the game's arms if it can see them."""
-    if isinstance(learner, LinearLearner) and features is not None:
-        return learner.parts_seeing(learner.rows(features))
-    if isinstance(learner, SwitchingLinear):
-        raise OptionError(
-            f"{learner!r} plays points of a ball, not arms; accepted is play_points, with a BallSwitching"
-        )
-    return learner.parts
 
 
 def _game(losses: Any) -> tuple[Game, int, int]:
@@ -234,20 +199,7 @@ def _game(losses: Any) -> tuple[Game, int, int]:
     return Game(fields, pack(fields, means=False)), table.shape[0], table.shape[1]
 
 
-def bad_loss(losses: Any, notes: Notes, t: int, low: float, high: float) -> LossError:
-    """What to say of the loss that the loop refused in round t."""
-    return outside(losses, float(notes.outside[0]), t, int(notes.refused[0]), low, high)
-
-
-def outside(losses: Any, value: float, t: int, arm: int, low: float, high: float) -> LossError:
-    """The same where the value is known: an adaptive adversary would now say another one."""
-    accepted = f"accepted are numbers from {low} to {high} (see loss_range)"
-    if hasattr(losses, "game"):
-        return LossError(f"the loss in round {t}, arm {arm} of {type(losses).__name__} is {value!r}; {accepted}")
-    return TableError(f"the loss in row {t}, column {arm} is {value!r}; {accepted}")
-
-
-AT_ONCE = 4096  # rounds that Ctrl-C may wait for
+POINTS_AT_ONCE = 4096  # rounds that Ctrl-C may wait for
 
 
 @jit_game
@@ -278,7 +230,7 @@ def play_points(learner: SwitchingLinear, game: BallSwitching) -> Matrix:
         )
     points, vector = np.empty((game.horizon, game.dimension)), np.empty(game.dimension)
     with learner.whole_game():
-        for t in range(0, game.horizon, AT_ONCE):
-            stop = min(t + AT_ONCE, game.horizon)
+        for t in range(0, game.horizon, POINTS_AT_ONCE):
+            stop = min(t + POINTS_AT_ONCE, game.horizon)
             run(learner.parts, tuple(game.game), vector, points, t, stop, high)
     return points

@@ -44,10 +44,18 @@ class BlockLearner(Learner):
             marks[_FIRST] = self._next_id
         return marks
 
-    def ask(self, *, allowed: Iterable[Label] | None = None) -> Decision:
+    def asked_in_loop(self, n: int, *, at_once: bool) -> None:
+        """A compiled loop has asked n times, and told each at once: note the restarts that it saw."""
+        super().asked_in_loop(n, at_once=at_once)
+        run, since = divmod(self.n_told - 1, self.block)
+        if n and run != self._marks[_RUN]:
+            self._marks[_RUN] = run
+            self._marks[_FIRST] = self._next_id - since - 1
+
+    def ask(self, *, allowed: Iterable[Label] | None = None, m: int | None = None) -> Decision:
         """Choose an arm. Tell what it cost before the next restart, in any order, or forget it."""
         self._look()
-        return super().ask(allowed=allowed)
+        return super().ask(allowed=allowed, m=m)
 
     def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
         """Learn what a decision cost: a loss or reward inside `loss_range`. Dropped if there was a restart since."""

@@ -60,9 +60,9 @@ class FullInformationLearner(Learner):
         if of_one_arm:
             raise LossTypeError(f"{self._needs_all()}: tell(decision, losses)")
         unit = unit_losses(losses, rewards, self.n_arms, self._low, self._high)
-        _, index, q, base, *_, allowed = decision
+        _, index, q, base, *_, allowed, m = decision
         known = index.__class__ is int and -1 < index < self.n_arms and isinstance(q, float)
-        known = known and base is None and allowed is None
+        known = known and base is None and allowed is None and m == 1
         clock = self._tell(self._buffer, index, unit, q) if known else -1
         if clock < 0:
             raise self._altered(decision)

@@ -23,7 +23,6 @@ from turncoat._compile.state import CLOCK, N_WORDS
 from turncoat._version import __version__
 from turncoat.decision import Decision
 from turncoat.errors import (
-    ArmsError,
     DecisionError,
     DecisionTypeError,
     HorizonWarning,
@@ -34,6 +33,7 @@ from turncoat.errors import (
 )
 from turncoat.learners.base.buffer import Served, buffer_kernels
 from turncoat.learners.base.declarations import Facts, Stability, Variant, is_ours, options_of
+from turncoat.learners.base.optional_methods import OptionalMethods
 from turncoat.learners.base.rule_version import STATE_FORMAT, Versioned
 from turncoat.learners.base.saved_state import Checks, check_fields, outstanding_ids, packed, problem, unpacked
 from turncoat.random import seed_words
@@ -49,7 +49,7 @@ KNOWN: dict[str, type[Learner]] = {}  # learners by name: ours, or the last that
 _new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
 
 
-class Learner(Versioned):
+class Learner(OptionalMethods, Versioned):
     """A rule that picks an arm and learns from its loss. Made by its subclasses only."""
 
     facts: ClassVar[Facts]
@@ -62,6 +62,7 @@ class Learner(Versioned):
     uses_propensity: ClassVar[bool] = True  # to learn; or `observe` can do without
     sees_all: ClassVar[bool] = False  # it is told the losses of all arms, not only that of the arm it chose
     stability: Stability = "none"  # of the class; a mode of it may have another
+    plans_ahead: ClassVar[bool] = False  # as many pulls as decisions that it waits for; see optional_methods.py
 
     _ask: Callable[..., Served]
     _tell: Callable[..., int]
@@ -158,6 +159,11 @@ class Learner(Versioned):
         return len(self._outstanding)
 
     @property
+    def n_asked(self) -> int:
+        """How many decisions it has made: the id of the next one."""
+        return self._next_id
+
+    @property
     def parts(self) -> Any:
         """What compiled loops are given of it: its buffer, and what else its state has beside it."""
         return self._buffer
@@ -166,10 +172,10 @@ class Learner(Versioned):
         """The state, whose fields are named, live views on the buffer: for looking at."""
         return view_of(self.state_type, self.parts)
 
-    def probabilities(self, *, allowed: Iterable[Label] | None = None) -> Vector:
-        """The distribution over arms that the next `ask` draws from."""
-        if allowed is not None:
-            return self._probabilities_among(allowed)
+    def probabilities(self, *, allowed: Iterable[Label] | None = None, m: int | None = None) -> Vector:
+        """The distribution over arms that the next `ask` draws from, given the same words."""
+        if allowed is not None or m is not None or self._waiting:
+            return self._probabilities_planned(allowed, m)
         if not self._says_propensity:
             name = type(self).__name__
             raise PropensityError(f"{name} has no probabilities to show: its rule has no closed form for them")
@@ -190,21 +196,26 @@ class Learner(Versioned):
 
     # -- ask and tell -------------------------------------------------------------------------------------------
 
-    def ask(self, *, allowed: Iterable[Label] | None = None) -> Decision:
-        """Choose an arm, of those `allowed` if there are any. Tell what it cost later, in any order, or forget it."""
-        if allowed is not None:
-            return self._ask_among(allowed)
+    def ask(self, *, allowed: Iterable[Label] | None = None, m: int | None = None) -> Decision:
+        """Choose an arm, of those `allowed` if there are any. Tell what it cost later, in any order, or forget it.
+
+        `m`: for Turncoat alone, how many pulls it plans ahead; by default as many as it waits for (docs/production.md).
+        """
+        if allowed is not None or m is not None or self._waiting:
+            return self._ask_planned(allowed, m)
         index, q, base, p_h, p_arm = self._ask(self._buffer)
         number = self._next_id
         self._next_id = number + 1
         self._outstanding.add(number)
-        return _new_decision(Decision, (self._labels[index], index, q, base, p_h, p_arm, self._token, number, None))
+        if self._reach > 1:
+            self._note_ask()
+        return _new_decision(Decision, (self._labels[index], index, q, base, p_h, p_arm, self._token, number, None, 1))
 
     def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
         """Learn what a decision cost: a loss, or a reward, inside `loss_range`. Each decision can be told once."""
         if decision.__class__ is not Decision:
             raise self._refusal(decision)
-        _, index, q, base, p_h, p_arm, token, number, allowed = decision
+        _, index, q, base, p_h, p_arm, token, number, allowed, m = decision
         try:
             known = number in self._outstanding and token == self._token
         except TypeError:  # an id that cannot even be looked up
@@ -215,8 +226,8 @@ class Learner(Versioned):
             loss = self._unit_loss(loss, reward, decision)
         clock = -1
         if index.__class__ is int and -1 < index < len(self._labels):
-            if allowed is not None:
-                clock = self._tell_among(index, loss, q, allowed)
+            if allowed is not None or m != 1:
+                clock = self._tell_planned(index, loss, q, allowed, m)
             elif self._is_plain:
                 clock = self._tell(self._buffer, index, loss, q) if isinstance(q, float) and base is None else -1
             elif not self._has_bases:
@@ -227,8 +238,8 @@ class Learner(Versioned):
         if clock < 0:
             raise self._altered(decision)
         self._outstanding.discard(number)
-        if clock > self._warn_after:
-            self._warn_past_horizon()
+        if clock > self._warn_after or self.plans_ahead:
+            self._note_tell(number, clock)
 
     def observe(
         self,
@@ -238,22 +249,30 @@ class Learner(Versioned):
         *,
         reward: float | None = None,
         allowed: Iterable[int] | None = None,
+        m: int | None = None,
     ) -> None:
         """Learn from a round decided elsewhere: arm index, its loss, and the probability it was served with.
 
         Rules that do not divide by `propensity` can do without. `allowed`: the indices it was chosen from, if not all.
+        `m`: for Turncoat alone, how many pulls were planned ahead when it was chosen; 1 if not given.
         """
         if not is_whole(index) or not 0 <= index < self.n_arms:
             raise OptionError(f"index is {index!r}; accepted are whole numbers from 0 to {self.n_arms - 1}")
         served = parse_propensity(propensity, needed=self.uses_propensity)
         among = None if allowed is None else self._parse_among(int(index), allowed)
+        planned = 1 if m is None else self._parse_m(m)
         unit = self._unit_loss(loss, reward)
-        if among is None:
+        if among is None and planned == 1:
             clock = self._observe(int(index), unit, served)
         else:
-            clock = self._tell_among(int(index), unit, served, among)
+            clock = self._tell_planned(int(index), unit, served, among, planned)
         if clock > self._warn_after:
             self._warn_past_horizon()
+
+    def _note_tell(self, number: int, clock: int) -> None:
+        """Decision `number` was told, and is outstanding no more."""
+        if clock > self._warn_after:
+            self._warn_past_horizon(stacklevel=4)
 
     def _observe(self, index: int, loss: float, propensity: float) -> int:
         return self._tell(self._buffer, index, loss, propensity)
@@ -279,6 +298,8 @@ class Learner(Versioned):
         if not self._is_outstanding(decision):
             raise self._refusal(decision)
         self._outstanding.discard(decision.id)
+        if self.plans_ahead:
+            self._note_forget(decision.id)
 
     def _is_outstanding(self, decision: Decision) -> bool:
         return (
@@ -303,11 +324,12 @@ class Learner(Versioned):
     @contextmanager
     def whole_game(self) -> Iterator[None]:
         """Around a compiled loop that works on `view()`: an error puts the state back as it was before."""
-        before = self._buffer.copy()
+        before, next_id, outstanding = self._buffer.copy(), self._next_id, self._outstanding.copy()
         try:
             yield
         except Exception:
             self._buffer[:] = before
+            self._next_id, self._outstanding = next_id, outstanding
             raise
         if self.n_told > self._warn_after:
             self._warn_past_horizon(stacklevel=5)
@@ -322,31 +344,6 @@ class Learner(Versioned):
 
     def _no_observe(self, why: str) -> ObserveError:
         return ObserveError(f"{type(self).__name__} cannot observe rounds decided elsewhere: {why}")
-
-    # -- what only Turncoat can: arms that come and go, and a choice among some of them ---------------------------
-
-    def add_arm(self, label: Label | None = None) -> int:
-        """One more arm, from now on; its index."""
-        raise self._only_turncoat("add an arm")
-
-    def retire_arm(self, arm: Label) -> None:
-        """Choose an arm no more. It keeps its index, and has probability 0."""
-        raise self._only_turncoat("retire an arm")
-
-    def _ask_among(self, allowed: Iterable[Label]) -> Decision:
-        raise self._only_turncoat("choose among some of its arms only")
-
-    def _probabilities_among(self, allowed: Iterable[Label]) -> Vector:
-        raise self._only_turncoat("choose among some of its arms only")
-
-    def _parse_among(self, index: int, allowed: Iterable[int]) -> tuple[int, ...]:
-        raise self._only_turncoat("learn from a choice among some of its arms only")
-
-    def _tell_among(self, index: int, loss: Any, propensity: Any, allowed: tuple[int, ...]) -> int:
-        return -1  # it never decided so
-
-    def _only_turncoat(self, what: str) -> ArmsError:
-        return ArmsError(f"{type(self).__name__} cannot {what}; Turncoat can")
 
     # -- saving -------------------------------------------------------------------------------------------------
 

@@ -98,10 +98,12 @@ class LinearLearner(Learner):
         """The same with these arms."""
         return self._buffer, features
 
-    def probabilities(self, features: ArrayLike | None = None, *, allowed: Iterable[Label] | None = None) -> Vector:
+    def probabilities(
+        self, features: ArrayLike | None = None, *, allowed: Iterable[Label] | None = None, m: int | None = None
+    ) -> Vector:
         """The distribution over these arms, rows of `features`, that an `ask` draws from."""
-        if allowed is not None:
-            return self._probabilities_among(allowed)
+        if allowed is not None or m is not None:
+            return self._probabilities_planned(allowed, m)
         arms = self.rows(features)
         served = np.empty(len(arms))
         self._probabilities(self._buffer, arms, served)
@@ -134,13 +136,15 @@ class LinearLearner(Learner):
 
     # -- ask and tell -------------------------------------------------------------------------------------------
 
-    def ask(self, features: ArrayLike | None = None, *, allowed: Iterable[Label] | None = None) -> Decision:
+    def ask(
+        self, features: ArrayLike | None = None, *, allowed: Iterable[Label] | None = None, m: int | None = None
+    ) -> Decision:
         """Choose one of the arms whose vectors are the rows of `features`; without them, one of the unit vectors.
 
         The decision's index is the row. Tell what it cost later, in any order, or forget it.
         """
-        if allowed is not None:
-            return self._ask_among(allowed)
+        if allowed is not None or m is not None:
+            return self._ask_planned(allowed, m)
         rows = self.rows(features)
         index, q, _, _, _ = self._ask(self._buffer, rows)
         number = self._next_id
@@ -159,7 +163,7 @@ class LinearLearner(Learner):
         row, vector = self._chosen.get(decision.id, (None, self._units))
         index, q = decision.index, decision.propensity
         fits = is_whole(index) and (0 <= index < self.dimension if row is None else index == row)
-        plain = decision.base is None and decision.allowed is None
+        plain = decision.base is None and decision.allowed is None and decision.m == 1
         if not (fits and plain and isinstance(q, float) and 0.0 < q <= 1.0):
             raise self._altered(decision)
         clock = self._tell(self._buffer, vector, index if row is None else 0, unit)
@@ -176,6 +180,7 @@ class LinearLearner(Learner):
         *,
         reward: float | None = None,
         allowed: Iterable[int] | None = None,
+        m: int | None = None,
     ) -> None:
         """Learn from a round decided elsewhere: the vector of the arm, or the index of a unit vector, and its loss.
 
@@ -187,8 +192,8 @@ class LinearLearner(Learner):
             raise FeaturesError(f"arm is {arm!r}; accepted are vectors of {self.dimension} numbers, and {whole}")
         rows, index = (self._units, int(named)) if is_whole(arm) else (self.rows([named]), 0)
         parse_propensity(propensity, needed=False)
-        if allowed is not None:
-            self._parse_among(index, allowed)
+        if allowed is not None or m is not None:
+            raise self._no_planning(allowed, m)
         clock = self._tell(self._buffer, rows, index, unit_loss(loss, reward, self._low, self._high))
         if clock > self._warn_after:
             self._warn_past_horizon()

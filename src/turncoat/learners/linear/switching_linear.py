@@ -242,9 +242,9 @@ class SwitchingLinear(Learner):
     def _size(self) -> str:
         return f"{self.dimension} dimensions" if self.dimension > 1 else "1 dimension"
 
-    def ask(self, *, allowed: Iterable[Label] | None = None) -> Decision:
+    def ask(self, *, allowed: Iterable[Label] | None = None, m: int | None = None) -> Decision:
         """Draw a point: the decision's arm. Tell what it cost later, in any order, or forget it."""
-        decision = super().ask(allowed=allowed)
+        decision = super().ask(allowed=allowed, m=m)
         state = self.view()
         self._solved[decision.id] = state.solved.copy()
         return decision._replace(arm=tuple(state.point.tolist()))
@@ -253,7 +253,7 @@ class SwitchingLinear(Learner):
         """Learn what a point cost: a loss, or a reward, inside `loss_range`. Each decision can be told once."""
         if not self._is_outstanding(decision):
             raise self._refusal(decision)
-        if (decision.index, decision.propensity, decision.base, decision.allowed) != (0, None, None, None):
+        if (decision.index, decision.propensity, decision.base, *decision[-2:]) != (0, None, None, None, 1):
             raise self._altered(decision)
         self._learn(self._solved[decision.id], unit_loss(loss, reward, self._low, self._high))
         self._outstanding.discard(decision.id)
@@ -267,6 +267,7 @@ class SwitchingLinear(Learner):
         *,
         reward: float | None = None,
         allowed: Iterable[int] | None = None,
+        m: int | None = None,
     ) -> None:
         """Learn from a point that was played elsewhere, as if this learner had drawn it now."""
         try:
@@ -278,8 +279,8 @@ class SwitchingLinear(Learner):
                 f"point is {reprlib.repr(point)}; accepted are {self.dimension} numbers whose norm is at most 1"
             )
         parse_propensity(propensity, needed=False)
-        if allowed is not None:
-            self._parse_among(0, allowed)
+        if allowed is not None or m is not None:
+            raise self._no_planning(allowed, m)
         unit = unit_loss(loss, reward, self._low, self._high)
         solve(self.view().lower, x)
         self._learn(x, unit)

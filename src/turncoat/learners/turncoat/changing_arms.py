@@ -1,4 +1,4 @@
-"""Adding and retiring arms, and asking among some arms only: the methods of the learner."""
+"""Adding and retiring arms, and sets of arms to choose among: the methods of the learner."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import numpy as np
 
 from turncoat.decision import Decision
 from turncoat.errors import ArmsError
-from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.learners.turncoat.arms import gone, grown, retire
 from turncoat.learners.turncoat.loss_range import ScaledLearner
-from turncoat.learners.turncoat.restricted_arms import ask_among, probabilities_among, tell_among
-from turncoat.types import Ints, Label, Vector
+from turncoat.types import Ints, Label
 from turncoat.validation.numbers import is_whole
 
 
@@ -78,25 +76,6 @@ class ChangingLearner(ScaledLearner):
         return found
 
     # -- only some of them --------------------------------------------------------------------------------------
-
-    def _ask_among(self, allowed: Iterable[Label]) -> Decision:
-        among = self._among(allowed)
-        index, q = ask_among(self._buffer, np.array(among))
-        number = self._next_id
-        self._next_id = number + 1
-        self._outstanding.add(number)
-        return Decision(self._labels[index], index, q, None, None, None, self._token, number, among)
-
-    def _probabilities_among(self, allowed: Iterable[Label]) -> Vector:
-        out = np.empty(self.n_arms)
-        probabilities_among(self._buffer.copy(), np.array(self._among(allowed)), out)  # looking leaves no trace
-        return out
-
-    def _tell_among(self, index: int, loss: Any, propensity: Any, allowed: tuple[int, ...]) -> int:
-        fits = isinstance(propensity, float) and is_probability(propensity) and self._are_among(index, allowed)
-        if not fits:
-            return -1
-        return tell_among(self._buffer, self._there(allowed), index, loss, propensity)
 
     def _is_sound(self, decision: Decision) -> bool:
         allowed = decision.allowed

@@ -12,7 +12,9 @@ follower proposes. All of it is known before the draw, so (5) is unbiased for th
     constants.py, state.py             the bases, their constants and rates; the fields of the buffer
     rule.py                            the master: (1) to (6)
     mirror_bases.py, index_bases.py    clipped and signed bases, (7) and (8); detectors and followers, (9) to (11)
+    planning.py, delays.py             several pulls ahead, (12) to (14); how many
     restricted_arms.py                 ask(allowed=…) and its tell
+    planned_asks.py                    the methods of both
     arms.py, changing_arms.py          adding and retiring arms: kernels; methods
     loss_range.py                      loss_range="adaptive"
     observers/history.py               what explain.py and explanation_text.py read
@@ -40,22 +42,22 @@ from turncoat.errors import OptionError
 from turncoat.learners.base.declarations import Facts
 from turncoat.learners.base.saved_state import packed, unpacked
 from turncoat.learners.base.shared_master import FIRST
-from turncoat.learners.turncoat.changing_arms import ChangingLearner
 from turncoat.learners.turncoat.constants import FIRST_GUESS, PRIOR, set_rates
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.explanation_text import few_lines
 from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED
 from turncoat.learners.turncoat.loss_range import LossRange
 from turncoat.learners.turncoat.observers.certificate import Certificate, certify, parse_switches
+from turncoat.learners.turncoat.planned_asks import PlanningLearner, ask_planned, tell_planned
 from turncoat.learners.turncoat.rule import ask, probability, tell
 from turncoat.learners.turncoat.state import TurncoatState, fill_tree
 from turncoat.learners.turncoat.state_checks import damage, from_rule_1
 from turncoat.types import Label, Matrix, Seed, Vector
 
-register_learner(TurncoatState, ask=ask, tell=tell, probability=probability)
+register_learner(TurncoatState, ask=ask, tell=tell, probability=probability, planned=(ask_planned, tell_planned))
 
 
-class Turncoat(ChangingLearner):
+class Turncoat(PlanningLearner):
     """Choose among arms whose best keeps changing. There is nothing to tune.
 
     `arms`: a count, or distinct labels. `horizon`: not needed, and not used. `seed`: one seed, one run. `loss_range`:

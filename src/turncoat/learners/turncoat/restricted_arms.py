@@ -23,15 +23,17 @@ combining predictors that specialize", STOC 1997.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from turncoat._compile.dispatch import view_of
-from turncoat._compile.jit import jit_entry, jit_step, without_refcount
+from turncoat._compile.jit import jit_entry, jit_rule, jit_step, without_refcount
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, arm_floor
 from turncoat.learners.turncoat.index_bases import lead
 from turncoat.learners.turncoat.mirror_bases import fold, rebuild
 from turncoat.learners.turncoat.observers.certificate import spend
 from turncoat.learners.turncoat.observers.history import believe, believed, record
+from turncoat.learners.turncoat.planning import draw_planned, make_plan_among, proposed
 from turncoat.learners.turncoat.rule import begin, draw_base, finish, is_seen, step_master, write_charges
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.random import uniform
@@ -41,43 +43,54 @@ LEAST_WEIGHT = 1e-100  # of all
 
 
 @jit_entry
-def ask_among(buffer: Vector, among: Ints) -> tuple[int, float]:
-    """Draw a base, then its arm among living arms, given in increasing order: (index, q)."""
-    state, among = view_of(TurncoatState, without_refcount(buffer)), without_refcount(among)
+def ask_among(buffer: Vector, plan: Vector, m: float, among: Ints) -> tuple[int, float]:
+    """Draw a base, then its arm among living arms, given in increasing order: (index, q). `plan`: empty if m is 1."""
+    state, plan, among = open_state(buffer, plan, m, among)
     restrict(state, among)
     h = draw_base(state)
-    arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw_among(state, h, among)
-    q = write_chance_among(state, arm)
+    arm = draw_planned(state, plan, h - N_MIRRORS) if h >= N_MIRRORS else draw_among(state, h, among)
+    q = write_chance_among(state, plan, arm)
     lead(state)
     return arm, max(q, SMALLEST_SERVED)
 
 
 @jit_entry
-def probabilities_among(buffer: Vector, among: Ints, out: Vector) -> None:
+def probabilities_among(buffer: Vector, plan: Vector, m: float, among: Ints, out: Vector) -> None:
     """q(·|A) of all arms."""
-    state, among, out = view_of(TurncoatState, without_refcount(buffer)), without_refcount(among), without_refcount(out)
+    state, plan, among = open_state(buffer, plan, m, among)
+    out = without_refcount(out)
     restrict(state, among)
     out[:] = 0.0
     for j in range(among.size):
-        out[among[j]] = write_chance_among(state, among[j])  # (1)
+        out[among[j]] = write_chance_among(state, plan, among[j])  # (1)
     lead(state)
 
 
 @jit_entry
-def tell_among(buffer: Vector, among: Ints, arm: int, loss: float, q: float) -> int:
+def tell_among(buffer: Vector, plan: Vector, m: float, among: Ints, arm: int, loss: float, q: float) -> int:
     """Learn the loss of an arm that was chosen among others. `among`: those that are still there."""
-    state, among = view_of(TurncoatState, without_refcount(buffer)), without_refcount(among)
+    state, plan, among = open_state(buffer, plan, m, among)
     b, q = begin(state), max(q, SMALLEST_SERVED)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
-        look_among(state, among, arm)
+        look_among(state, plan, among, arm)
     if among.size > 1 and state.place[arm] >= 0.0:
-        step_master_among(state, among, arm, q, loss, b)
+        step_master_among(state, plan, among, arm, q, loss, b)
         charge_mirrors_among(state, among, arm, q, loss, b)
     elif among.size < state.n_living[0] or state.place[arm] < 0.0:
         state.spent[2] += 1.0  # not covered
     finish(state, arm, loss)
     record(state, arm)
     return int(state.clock[0])
+
+
+@jit_rule
+def open_state(buffer: Vector, plan: Vector, m: float, among: Ints) -> Any:
+    """The state, the plan and the arms; m pulls of these arms are planned."""
+    state, plan = view_of(TurncoatState, without_refcount(buffer)), without_refcount(plan)
+    among = without_refcount(among)
+    if plan.size > 0 and among.size > 0:
+        make_plan_among(state, plan, m, among)
+    return state, plan, among
 
 
 @jit_step
@@ -97,14 +110,14 @@ def restrict(state: TurncoatState, among: Ints) -> None:
 
 
 @jit_step
-def write_chance_among(state: TurncoatState, arm: int) -> float:
+def write_chance_among(state: TurncoatState, plan: Vector, arm: int) -> float:
     """P_h(arm|A) of every base, into `chance`; returns q(arm|A). After `restrict`."""
     q = 0.0
     for i in range(N_MIRRORS):
         state.chance[i] = (state.weights[state.P + arm, i] + state.offset[i]) / state.rest[i]
         q += state.p[i] * state.chance[i]
     for i in range(N_LEADERS):
-        state.chance[N_MIRRORS + i] = 1.0 if state.leaders[i] == arm else 0.0
+        state.chance[N_MIRRORS + i] = proposed(state, plan, i, arm)
         q += state.p[N_MIRRORS + i] * state.chance[N_MIRRORS + i]
     return min(q, 1.0)
 
@@ -125,24 +138,26 @@ def draw_among(state: TurncoatState, i: int, among: Ints) -> int:
 
 
 @jit_step
-def look_among(state: TurncoatState, among: Ints, arm: int) -> None:
+def look_among(state: TurncoatState, plan: Vector, among: Ints, arm: int) -> None:
     """Which arm is the likeliest, of those that are there? Untried ones that are away would win for ever."""
     restrict(state, among)
-    top, most = arm, write_chance_among(state, arm)
+    top, most = arm, write_chance_among(state, plan, arm)
     for i in range(N_LEADERS):
-        q = write_chance_among(state, int(state.leaders[i]))
+        q = write_chance_among(state, plan, int(state.leaders[i]))
         if q > most:
             top, most = int(state.leaders[i]), q
     best, q_best = believed(state), 0.0
     for j in range(among.size):
         if among[j] == best:
-            q_best = write_chance_among(state, best)
+            q_best = write_chance_among(state, plan, best)
     believe(state, top, most, q_best)
     lead(state)
 
 
 @jit_step
-def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, loss: float, b: float) -> None:
+def step_master_among(
+    state: TurncoatState, plan: Vector, among: Ints, arm: int, q: float, loss: float, b: float
+) -> None:
     """The master's step of rule.py, inside A."""
     restrict(state, among)
     for h in range(N_BASES):
@@ -152,12 +167,12 @@ def step_master_among(state: TurncoatState, among: Ints, arm: int, q: float, los
         k = int(among[i] if few else state.leaders[i])
         if not few and is_seen(state.leaders, i):
             continue
-        q_k = write_chance_among(state, k)
+        q_k = write_chance_among(state, plan, k)
         b_k = min(b, (q if k == arm else q_k) / state.eta[0])
         own = b_k if k == arm else own
         for h in range(N_BASES):
             state.covered[h] += b_k * state.chance[h]
-    q_now = write_chance_among(state, arm)
+    q_now = write_chance_among(state, plan, arm)
     paid = write_charges(state, q, loss, own)
     gap = step_master(state)
     spend(state, gap, paid, q, q_now if among.size == state.n_living[0] else 0.0)  # 0: not covered

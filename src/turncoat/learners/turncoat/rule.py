@@ -32,6 +32,7 @@ from turncoat.learners.turncoat.index_bases import learn
 from turncoat.learners.turncoat.mirror_bases import chance_in_mirrors, charge_mirrors, chosen_by_mirrors, draw
 from turncoat.learners.turncoat.observers.certificate import spend
 from turncoat.learners.turncoat.observers.history import Look, believe_in, first_look, look, record
+from turncoat.learners.turncoat.planning import draw_planned, no_plan, proposed
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import step_dense_floors
 from turncoat.random import uniform
@@ -43,9 +44,15 @@ from turncoat.types import Vector
 @jit_step
 def ask(state: TurncoatState) -> tuple[int, float]:
     """Draw a base, then its arm: (index, q)."""
+    return ask_ahead(state, no_plan(state))
+
+
+@jit_step
+def ask_ahead(state: TurncoatState, plan: Vector) -> tuple[int, float]:
+    """The same where detectors and followers propose what they have planned."""
     h = draw_base(state)
-    arm = int(state.leaders[h - N_MIRRORS]) if h >= N_MIRRORS else draw(state, h)
-    return arm, max(probability(state, arm), SMALLEST_SERVED)  # (1)
+    arm = draw_planned(state, plan, h - N_MIRRORS) if h >= N_MIRRORS else draw(state, h)
+    return arm, max(probability_ahead(state, plan, arm), SMALLEST_SERVED)  # (1)
 
 
 @jit_step
@@ -61,22 +68,28 @@ def draw_base(state: TurncoatState) -> int:
 @jit_step
 def probability(state: TurncoatState, arm: int) -> float:
     """q(arm): (1). It changes nothing, not even scratch."""
+    return probability_ahead(state, no_plan(state), arm)
+
+
+@jit_step
+def probability_ahead(state: TurncoatState, plan: Vector, arm: int) -> float:
+    """The same where detectors and followers propose what they have planned."""
     if state.n_living[0] == 1.0:
         return 1.0 if state.place[arm] == 0.0 else 0.0  # without rounding
     alive = 1.0 if state.place[arm] >= 0.0 else 0.0
     q = chosen_by_mirrors(state.p, state.weights, state.offset, state.n_living[0], state.P + arm, alive)
     for i in range(N_LEADERS):
-        q += state.p[N_MIRRORS + i] if state.leaders[i] == arm else 0.0
+        q += state.p[N_MIRRORS + i] * proposed(state, plan, i, arm)
     return min(q, 1.0)
 
 
 @jit_rule
-def write_chance(state: TurncoatState, arm: int) -> float:
+def write_chance(state: TurncoatState, plan: Vector, arm: int) -> float:
     """P_h(arm) of every base, into `chance`; returns q(arm): (1)."""
     alive = 1.0 if state.place[arm] >= 0.0 else 0.0
     chance_in_mirrors(state.weights, state.offset, state.n_living[0], state.P + arm, alive, state.chance)
     for i in range(N_LEADERS):
-        state.chance[N_MIRRORS + i] = 1.0 if state.leaders[i] == arm else 0.0
+        state.chance[N_MIRRORS + i] = proposed(state, plan, i, arm)
     q = 0.0
     for h in range(N_BASES):
         q += state.p[h] * state.chance[h]
@@ -89,11 +102,17 @@ def write_chance(state: TurncoatState, arm: int) -> float:
 @jit_step
 def tell(state: TurncoatState, choice: tuple[int, float], loss: float) -> None:
     """Learn the loss of an earlier choice. Of a retired arm only the clock and the baseline learn."""
+    tell_ahead(state, no_plan(state), choice, loss)
+
+
+@jit_step
+def tell_ahead(state: TurncoatState, plan: Vector, choice: tuple[int, float], loss: float) -> None:
+    """The same where the choice was planned: detectors and followers are charged what they would plan now."""
     arm, q = choice[0], max(choice[1], SMALLEST_SERVED)  # what is divided by it stays finite
     b = begin(state)
     if state.n_living[0] > 1.0 and state.place[arm] >= 0.0:
-        q_now, paid, seen = charge(state, arm, q, loss, b)  # (4), (5), (5a)
-        observe(state, arm, q_now, seen)
+        q_now, paid, seen = charge(state, plan, arm, q, loss, b)  # (4), (5), (5a)
+        observe(state, plan, arm, q_now, seen)
         gap = step_master(state)  # (6)
         spend(state, gap, paid, q, q_now)
         charge_mirrors(state, arm, q, loss, b)  # (7), (8)
@@ -114,7 +133,7 @@ def begin(state: TurncoatState) -> float:
 
 
 @jit_step
-def charge(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> tuple[float, float, Look]:
+def charge(state: TurncoatState, plan: Vector, arm: int, q: float, loss: float, b: float) -> tuple[float, float, Look]:
     """(4), (5) and (5a), into `x`. Returns q of the arm told, as it is now, and what the two observers need."""
     eta, few = state.eta[0], state.n_living[0] <= FEW
     own, seen = 0.0, first_look(state, arm)
@@ -124,13 +143,13 @@ def charge(state: TurncoatState, arm: int, q: float, loss: float, b: float) -> t
         k = int(state.living[i] if few else state.leaders[i])
         if not few and is_seen(state.leaders, i):
             continue
-        q_k = write_chance(state, k)
+        q_k = write_chance(state, plan, k)
         seen = look(seen, k, q_k)
         g = min(b, (q if k == arm else q_k) / eta)  # (4)
         own = g if k == arm else own
         for h in range(N_BASES):
             state.covered[h] += g * state.chance[h]
-    q_now = write_chance(state, arm)
+    q_now = write_chance(state, plan, arm)
     paid = write_charges(state, q, loss, own)
     return q_now, paid, seen
 
@@ -185,8 +204,8 @@ def finish(state: TurncoatState, arm: int, loss: float) -> None:
 
 
 @jit_part
-def observe(state: TurncoatState, arm: int, q_now: float, seen: Look) -> None:
+def observe(state: TurncoatState, plan: Vector, arm: int, q_now: float, seen: Look) -> None:
     """Show the history the likeliest arm, before p moves."""
     among_leaders = state.n_living[0] > FEW and seen[0] >= 0  # then the arm believed best may be no candidate
-    q_believed = write_chance(state, seen[0]) if among_leaders else seen[3]
+    q_believed = write_chance(state, plan, seen[0]) if among_leaders else seen[3]
     believe_in(state, seen, arm, q_now, q_believed)

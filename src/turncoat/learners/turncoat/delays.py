@@ -1,0 +1,110 @@
+"""The delays of rewards: how many decisions a learner still waits for, when it chooses how far to plan ahead.
+
+A decision's delay is next_id - id when it is told: 1 where it is told before the next ask. Delays are counted in bins,
+4 per octave, and all counts are halved when MEMORY of them have been added up. The reach is the upper end of the bin
+with which KNOWN of all counts are reached. A decision is waited for while it is not older than the reach; older ones
+are taken for lost. So where all losses are told at once nothing is waited for, however many decisions are never told.
+Before any loss was told, all decisions are waited for.
+
+A record is a vector of whole numbers: the reach, the number of delays counted, those above the reach, and the bins.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from turncoat._compile.jit import jit
+from turncoat.errors import StateError
+from turncoat.types import Ints
+from turncoat.validation.numbers import is_whole
+
+N_BINS = 96
+MEMORY = 1024
+KNOWN = 0.98
+PER_OCTAVE = 4.0
+ENDLESS = 2**53
+
+REACH, TOTAL, OVER, BINS = 0, 1, 2, 3
+
+
+def blank_delays() -> Ints:
+    """The record before any loss was told."""
+    record = np.zeros(BINS + N_BINS, dtype=np.int64)
+    record[REACH] = ENDLESS
+    return record
+
+
+@jit
+def count_delay(record: Ints, delay: int) -> bool:
+    """Count one delay. Is the reach another one now?"""
+    before = record[REACH]
+    record[BINS + min(math.ceil(PER_OCTAVE * math.log2(delay)), N_BINS - 1)] += 1
+    record[TOTAL] += 1
+    record[OVER] += 1 if delay > before else 0
+    if record[TOTAL] >= MEMORY:
+        halve(record)
+        find_reach(record)
+    elif before == ENDLESS or record[OVER] > (1.0 - KNOWN) * record[TOTAL]:
+        find_reach(record)
+    return bool(record[REACH] != before)
+
+
+@jit
+def count_prompt(record: Ints, n: int) -> None:
+    """Count n delays of 1."""
+    while n > 0 and not (record[REACH] == 1 and record[TOTAL] == record[BINS]):
+        count_delay(record, 1)
+        n -= 1
+    room = MEMORY - record[TOTAL]
+    if n >= room:  # nothing but delays of 1: their number goes round in circles
+        n = MEMORY // 2 + (n - room) % (MEMORY - MEMORY // 2) - record[TOTAL]
+    record[BINS] += n
+    record[TOTAL] += n
+
+
+@jit
+def halve(record: Ints) -> None:
+    """Halve all counts: up for delays of 1, and down for longer ones, so that no reach grows."""
+    record[BINS] += 1
+    record[TOTAL] = 0
+    for i in range(BINS, record.size):
+        record[i] //= 2
+        record[TOTAL] += record[i]
+
+
+@jit
+def find_reach(record: Ints) -> None:
+    """The reach of these counts, and how many are above it."""
+    i, below = BINS, record[BINS]
+    while below < KNOWN * record[TOTAL]:
+        i += 1
+        below += record[i]
+    record[OVER] = record[TOTAL] - below
+    record[REACH] = ENDLESS
+    if i < record.size - 1 and record[TOTAL] > 0:
+        record[REACH] = int(2.0 ** ((i - BINS) / PER_OCTAVE))
+
+
+def saved_delays(record: Ints) -> list[int]:
+    """The counts, without the empty bins at the end, for a saved state."""
+    counts: list[int] = record[BINS:].tolist()
+    while counts and counts[-1] == 0:
+        counts.pop()
+    return counts
+
+
+def restored_delays(counts: Any) -> Ints:
+    """The record of saved counts. Older states have none (None): their decisions are not waited for."""
+    record = blank_delays()
+    if counts is None:
+        counts = [1]
+    is_list = isinstance(counts, list) and len(counts) <= N_BINS and all(is_whole(n) and n >= 0 for n in counts)
+    if not is_list or sum(counts) >= MEMORY:
+        raise StateError(f"the state's delays are {counts!r}; accepted is a list of counts, less than {MEMORY} in all")
+    record[BINS : BINS + len(counts)] = counts
+    record[TOTAL] = sum(counts)
+    find_reach(record)
+    return record

@@ -1,0 +1,264 @@
+"""Planning ahead: what detectors and followers propose where m pulls come before the next loss.
+
+Asked for one pull, such a base proposes the arm of its largest index. Asked for the next m pulls it proposes the shares
+that this index would give them if every pull were counted and no mean moved: the index of an arm falls with its pulls,
+and pulls are poured in, as if divisible, until all arms that have some stand at the same level L (water-filling).
+    pulls(k, L) = max(0, c(k)/kl(mean(k), L) - n(k))      detectors: (10), solved for n                   (12)
+    pulls(k, L) = max(0, c/(L - mean(k))^2 - n(k))        followers: (11), solved for n                   (13)
+    P(k) = pulls(k, L)/m, where L is such that they sum to m                                              (14)
+An arm without any reward is planned at most max(1, ceil(m/K)) pulls, K being the number of living arms: a detector
+plans these first, evenly. Its mean is not known, and at that of the other arms it would get everything.
+
+m = 1 is not planned: the leader is proposed. Of more than ALL arms, those with the largest indices are planned, m or
+ALL of them, whichever is more, and MOST at most.
+
+A plan is a vector of its own, not a part of the state: it follows from the state and from m. It holds m, the clock when
+it was made, how many arms each base plans, then for every base the shares of all arms and the arms that are planned.
+"""
+
+from __future__ import annotations
+
+import math
+
+from turncoat._compile.jit import jit, jit_rule, jit_step
+from turncoat.learners.parts.glr import kl
+from turncoat.learners.parts.kl import upper
+from turncoat.learners.turncoat.constants import (
+    DETECTOR_INDEX,
+    FOLLOWER_INDEX,
+    N_DETECTORS,
+    N_LEADERS,
+    PSEUDO_SAMPLES,
+)
+from turncoat.learners.turncoat.index_bases import ABSENT, find_leader
+from turncoat.learners.turncoat.state import TurncoatState
+from turncoat.random import uniform
+from turncoat.types import Ints, Matrix, Vector
+
+ALL = 64  # up to so many arms, all are planned
+MOST = 1024
+MOST_PULLS = 2**20  # no plan is for more
+
+MOST_STEPS = 100  # of Newton's method, or halvings
+CLOSE = 1e-12  # of the pulls
+SMALLEST_COUNT = 1e-300
+SHARES = 2 + N_LEADERS  # where the shares begin
+ROOM = 4  # rows of room: means, pulls so far, confidence (negative: an arm without a reward), pulls to come
+
+
+def plan_size(K: int) -> int:
+    """The length of a plan over K arms."""
+    return SHARES + (2 * N_LEADERS + ROOM) * K
+
+
+@jit_rule
+def no_plan(state: TurncoatState) -> Vector:
+    """What m = 1 has for a plan: nothing."""
+    return state.x[:0]
+
+
+@jit_rule
+def proposed(state: TurncoatState, plan: Vector, i: int, arm: int) -> float:
+    """P(arm) of detector or follower i."""
+    if plan.size > 0:
+        return float(plan[SHARES + i * state.K + arm])
+    return 1.0 if state.leaders[i] == arm else 0.0
+
+
+@jit_step
+def draw_planned(state: TurncoatState, plan: Vector, i: int) -> int:
+    """An arm, drawn from what detector or follower i proposes."""
+    if plan.size == 0:
+        return int(state.leaders[i])
+    height, last = uniform(state.rng), 0
+    shares, arms = plan[SHARES + i * state.K :], plan[SHARES + (N_LEADERS + i) * state.K :]
+    for j in range(int(plan[2 + i])):
+        k = int(arms[j])
+        if height < shares[k]:
+            return k
+        height -= shares[k]
+        last = k if shares[k] > 0.0 else last
+    return last
+
+
+@jit_step
+def make_plan(state: TurncoatState, plan: Vector, m: float) -> None:
+    """Plan the next m pulls of all living arms, unless this was done since the last tell."""
+    n, K = int(state.n_living[0]), state.K
+    if plan[0] == m and plan[1] == float(state.clock[0]):
+        return
+    for i in range(N_LEADERS):
+        arms = begin_plan(state, plan, i)
+        if n <= ALL:
+            size = n
+            arms[:n] = state.living[:n]
+        else:
+            size = min(n, max(int(min(m, float(MOST))), ALL))
+            take_leaders(state.max_trees, i, arms[:size], plan[plan.size - K :])
+        plan[2 + i] = size
+        share_out(state, plan, i, m, float(n))
+    plan[0], plan[1] = m, float(state.clock[0])
+
+
+@jit_step
+def make_plan_among(state: TurncoatState, plan: Vector, m: float, among: Ints) -> None:
+    """The same for some arms only. Nothing is kept for the next time."""
+    for i in range(N_LEADERS):
+        arms = begin_plan(state, plan, i)
+        for j in range(among.size):
+            arms[j] = among[j]
+        plan[2 + i] = among.size
+        share_out(state, plan, i, m, float(among.size))
+    plan[0] = 0.0
+
+
+@jit_rule
+def begin_plan(state: TurncoatState, plan: Vector, i: int) -> Vector:
+    """Take back the shares of base i. Returns the room for the arms that it will plan."""
+    K = state.K
+    arms = plan[SHARES + (N_LEADERS + i) * K : SHARES + (N_LEADERS + i + 1) * K]
+    for j in range(int(plan[2 + i])):
+        plan[SHARES + i * K + int(arms[j])] = 0.0
+    return arms
+
+
+@jit
+def take_leaders(tree: Matrix, i: int, arms: Vector, indices: Vector) -> None:
+    """The arms with the largest indices of base i: each is taken off its tree, and in the end all are put back."""
+    P = tree.shape[0] // 2
+    for j in range(arms.size):
+        k = find_leader(tree, i)
+        arms[j], indices[j] = k, tree[P + k, i]
+        set_index(tree, i, P + k, ABSENT)
+    for j in range(arms.size):
+        set_index(tree, i, P + int(arms[j]), indices[j])
+
+
+@jit
+def set_index(tree: Matrix, i: int, node: int, index: float) -> None:
+    """Set a leaf of a max tree, for one base."""
+    tree[node, i] = index
+    while node > 1:
+        node >>= 1
+        tree[node, i] = max(tree[2 * node, i], tree[2 * node + 1, i])
+
+
+@jit_step
+def share_out(state: TurncoatState, plan: Vector, i: int, m: float, n: float) -> None:
+    """Write the shares of m pulls that base i proposes for the arms it plans, of n living ones: (14)."""
+    K, size, at = state.K, int(plan[2 + i]), SHARES + 2 * N_LEADERS * state.K
+    shares, arms = plan[SHARES + i * K :], plan[SHARES + (N_LEADERS + i) * K :]
+    means, counts = plan[at : at + size], plan[at + K : at + K + size]
+    confidence, pulls = plan[at + 2 * K : at + 2 * K + size], plan[at + 3 * K : at + 3 * K + size]
+    n_untried = know(state, i, arms, means, counts, confidence)
+    limit = max(1.0, math.ceil(m / n))  # of an arm without a reward
+    left = m - limit * n_untried if i < N_DETECTORS else m
+    if n_untried == size or left <= 0.0:
+        for j in range(size):
+            pulls[j] = 1.0 if confidence[j] < 0.0 else 0.0
+    elif i < N_DETECTORS:
+        pour_kl(means, counts, confidence, pulls, limit, left)
+    else:
+        pour(means, counts, confidence, pulls, limit, left)
+    total = 0.0
+    for j in range(size):
+        total += pulls[j]
+    for j in range(size):
+        shares[int(arms[j])] = pulls[j] / total if total > 0.0 else 1.0 / size
+
+
+@jit_step
+def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vector, confidence: Vector) -> int:
+    """What base i knows of its arms: mean, pulls and c of (12) or (13). Returns how many have no reward yet."""
+    n_untried, f = 0, i - N_DETECTORS
+    for j in range(means.size):
+        k = int(arms[j])
+        if f < 0:
+            n = state.counts[i, k] + state.recalled[i, k]
+            known, total = n > 0.0, state.sums[i, k] + state.recalled_sums[i, k]
+            c = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - state.starts[i, k], 2.0))
+        else:
+            w, n_all = state.fading[f, 0], max(state.fading[f, 1], state.fading[f, 0])
+            known, n = state.samples[f, k] > 0.0, state.samples[f, k] / w + PSEUDO_SAMPLES
+            total = state.rewards[f, k] / w + PSEUDO_SAMPLES * (state.fading[f, 2] / n_all)
+            c = FOLLOWER_INDEX[f] * math.log(max(n_all / w, 2.0))
+        means[j], counts[j] = min(total / max(n, SMALLEST_COUNT), 1.0), n
+        confidence[j] = c if known else -c
+        n_untried += 0 if known else 1
+    return n_untried
+
+
+@jit_step
+def pour_kl(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, limit: float, left: float) -> None:
+    """Pour the pulls that are left into arms with rewards: (12). The others get `limit` each."""
+    best = find_best(means, confidence)
+    p = means[best]
+    low, high = p, 1.0
+    level = upper(p, confidence[best] / (counts[best] + left))  # where the best arm alone would stand: at most L
+    if not low < level < high:
+        give_best(means, confidence, pulls, p, limit, left)
+        return
+    for _ in range(MOST_STEPS):
+        over, slope = -left, 0.0
+        for j in range(means.size):
+            pulls[j] = limit
+            if confidence[j] >= 0.0:
+                far = kl(means[j], level)
+                pulls[j] = max(confidence[j] / far - counts[j], 0.0)  # (12)
+                over += pulls[j]
+                if pulls[j] > 0.0:
+                    slope += confidence[j] / far * ((level - means[j]) / (far * level * (1.0 - level)))
+        low, high = (level, high) if over > 0.0 else (low, level)
+        step = over / slope if slope > 0.0 else -1.0
+        if abs(over) <= CLOSE * left:
+            return
+        level = level + step if low < level + step < high else 0.5 * (low + high)
+
+
+@jit_step
+def pour(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, limit: float, left: float) -> None:
+    """The same for followers: (13). An arm without a reward has a mean, that of all, and gets `limit` at most."""
+    best = find_best(means, confidence)
+    low, high = means[best], 0.0
+    level = low + math.sqrt(confidence[best] / (counts[best] + left))
+    for j in range(means.size):
+        high = max(high, means[j] + math.sqrt(abs(confidence[j]) / counts[j]))
+    if not low < level < high:
+        give_best(means, confidence, pulls, low, 0.0, left)
+        return
+    for _ in range(MOST_STEPS):
+        over, slope = -left, 0.0
+        for j in range(means.size):
+            most = left if confidence[j] > 0.0 else limit
+            far = level - means[j]
+            wanted = max(abs(confidence[j]) / (far * far) - counts[j], 0.0) if far > 0.0 else most  # (13)
+            pulls[j] = min(wanted, most)
+            over += pulls[j]
+            if 0.0 < wanted < most:
+                slope += 2.0 * (wanted + counts[j]) / far
+        low, high = (level, high) if over > 0.0 else (low, level)
+        step = over / slope if slope > 0.0 else -1.0
+        if abs(over) <= CLOSE * left:
+            return
+        level = level + step if low < level + step < high else 0.5 * (low + high)
+
+
+@jit
+def find_best(means: Vector, confidence: Vector) -> int:
+    """The place of the largest mean, of arms with rewards."""
+    best = -1
+    for j in range(means.size):
+        if confidence[j] >= 0.0 and (best < 0 or means[j] > means[best]):
+            best = j
+    return best
+
+
+@jit
+def give_best(means: Vector, confidence: Vector, pulls: Vector, most: float, limit: float, left: float) -> None:
+    """Where rounding leaves no level above the largest mean: the arms that have it get all, evenly."""
+    n = 0.0
+    for j in range(means.size):
+        n += 1.0 if confidence[j] >= 0.0 and means[j] >= most else 0.0
+    for j in range(means.size):
+        known = confidence[j] >= 0.0
+        pulls[j] = (left / n if means[j] >= most else 0.0) if known else limit
