@@ -39,6 +39,8 @@ def _ask_and_tell(one: Any) -> None:
         one.probabilities(features)
     with suppress(TurncoatError):  # some cannot observe
         one.observe(*[told] if one.sees_all else (0, told, 0.5))
+    with suppress(TurncoatError):  # one plays points
+        one.tell_many(one.ask_many(1), [told])
 
 
 def _look_at(one: Any) -> None:
@@ -52,7 +54,7 @@ def _look_at(one: Any) -> None:
 
 
 def _change_arms(one: Turncoat) -> None:
-    """What Turncoat alone can do: some arms only, plans, arms that come and go, explanations, certificates, any range."""
+    """What Turncoat alone can do: some arms, plans, arms that come and go, explanations, certificates, any range."""
     loss, label = middle_loss(one), one.living[0]
     for allowed in ([label], None):
         one.tell(one.ask(allowed=allowed, m=2), loss)

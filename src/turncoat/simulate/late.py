@@ -21,7 +21,6 @@ from turncoat._compile.choices import MOST_PARTS, read_choice, write_choice
 from turncoat._compile.dispatch import ask_planned, sees_all, tell_planned, view_of
 from turncoat._compile.games import loss_of, mean_of, open_game, see
 from turncoat._compile.jit import compiled_as, jit_game, jit_part, jit_rule, without_refcount
-from turncoat.learners.base.blocks import BlockLearner
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.turncoat.delays import REACH, count_delay
 from turncoat.learners.turncoat.planning import MOST_PULLS
@@ -178,11 +177,6 @@ def advance_late(learner: Learner, parts: Any, game: Game, notes: Notes, late: L
     """Play rounds first … stop - 1. Returns stop, or the round with a loss that the learner cannot be told."""
     run = late_loop_of(learner.state_type)
     return run(parts, game.words, tuple(notes), tuple(late), first, stop, *learner.told_at_once())
-
-
-def by_kernels(learner: Learner) -> bool:
-    """Is a late tell of this learner no more than its kernel?"""
-    return not isinstance(learner, BlockLearner) and learner.told_at_once() == learner.accepts
 
 
 class ByHand:

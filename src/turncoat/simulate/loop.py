@@ -29,7 +29,7 @@ from turncoat.errors import OptionError, TableError
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.linear.switching_linear import SwitchingLinear, SwitchingLinearState
 from turncoat.mirror.cholesky import dot
-from turncoat.simulate.late import ByHand, Timing, advance_late, by_kernels, parse_timing, start_late
+from turncoat.simulate.late import ByHand, Timing, advance_late, parse_timing, start_late
 from turncoat.simulate.rounds import Game, Notes, bad_loss, blank_notes, close_round, count, game_of, parts_in, sees
 from turncoat.types import Ints, Matrix, Vector
 
@@ -134,7 +134,7 @@ def advancing(learner: Learner, parts: Any, game: Game, timing: Timing, horizon:
             return reached
 
         return at_once
-    if by_kernels(learner):
+    if learner.by_kernels:
         late = start_late(learner, timing, horizon)
 
         def later(notes: Notes, first: int, stop: int) -> int:

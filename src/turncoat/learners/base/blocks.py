@@ -44,6 +44,11 @@ class BlockLearner(Learner):
             marks[_FIRST] = self._next_id
         return marks
 
+    @property
+    def by_kernels(self) -> bool:
+        """No: a tell looks at when its decision was made."""
+        return False
+
     def asked_in_loop(self, n: int, *, at_once: bool) -> None:
         """A compiled loop has asked n times, and told each at once: note the restarts that it saw."""
         super().asked_in_loop(n, at_once=at_once)

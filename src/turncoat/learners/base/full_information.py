@@ -18,8 +18,8 @@ from turncoat._compile.dispatch import tell, view_of
 from turncoat._compile.jit import jit_entry, without_refcount
 from turncoat._compile.state import HEAD
 from turncoat.decision import Decision
-from turncoat.errors import LossTypeError, ObserveError
-from turncoat.learners.base.buffer import BufferKernels, buffer_kernels
+from turncoat.errors import LossError, LossTypeError, ObserveError
+from turncoat.learners.base.buffer import BufferKernels, buffer_kernels, no_kernel
 from turncoat.learners.base.learner import Learner
 from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.types import Vector
@@ -41,7 +41,7 @@ def full_information_kernels(State: Any) -> BufferKernels:
         tell(state, (index, propensity), state.losses)
         return int(state.clock[0])
 
-    return buffer_kernels(State)._replace(tell=tell_kernel)
+    return buffer_kernels(State)._replace(tell=tell_kernel, tell_many=no_kernel)
 
 
 class FullInformationLearner(Learner):
@@ -80,6 +80,17 @@ class FullInformationLearner(Learner):
         clock = self._tell(self._buffer, 0, unit, 1.0)
         if clock > self._warn_after:
             self._warn_past_horizon()
+
+    def _checked(self, losses: Any, rewards: Any, n: int) -> list[Any]:
+        if (losses is None) == (rewards is None):
+            raise LossTypeError("give either losses= or rewards=, and only one of them")
+        told = list(losses if rewards is None else rewards)
+        if len(told) != n:
+            raise LossError(f"the losses or rewards of {len(told)} rounds were given; accepted are those of {n}")
+        for row in told:
+            given = (row, None) if rewards is None else (None, row)
+            unit_losses(given[0], given[1], self.n_arms, self._low, self._high)
+        return told
 
     def _needs_all(self) -> str:
         return f"{type(self).__name__} learns from the losses of all {self.n_arms} arms, that of one is not enough"

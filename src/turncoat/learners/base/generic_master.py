@@ -66,7 +66,8 @@ class GenericMaster(Learner):
         rows = [base for base in self._fresh for _ in range(self._copies)]
         blocks = blocks_of([(base.state_type, base._buffer.size) for base in rows])
         self.state_type = stacked_state(self.master_state_type, [state for state, _, _ in blocks])
-        self._ask, self._tell, self._probabilities = master_kernels(self.state_type)
+        kernels = master_kernels(self.state_type)
+        self._ask, self._tell, self._probabilities, self._ask_many, self._tell_many = kernels
         sizes = [number for _, n, size in blocks for number in (n, size)]
         n_words = sum(2 * n * size for _, n, size in blocks)
         self.start(n_words, K=self.n_arms, n_blocks=len(blocks), sizes=sizes, **constants)

@@ -31,6 +31,7 @@ from turncoat.errors import (
     PropensityError,
     StateError,
 )
+from turncoat.learners.base.batches import BatchMethods
 from turncoat.learners.base.buffer import Served, buffer_kernels
 from turncoat.learners.base.declarations import Facts, Stability, Variant, is_ours, options_of
 from turncoat.learners.base.optional_methods import OptionalMethods
@@ -49,7 +50,7 @@ KNOWN: dict[str, type[Learner]] = {}  # learners by name: ours, or the last that
 _new_decision: Callable[..., Decision] = tuple.__new__  # half the cost of calling Decision(...)
 
 
-class Learner(OptionalMethods, Versioned):
+class Learner(BatchMethods, OptionalMethods, Versioned):
     """A rule that picks an arm and learns from its loss. Made by its subclasses only."""
 
     facts: ClassVar[Facts]
@@ -87,6 +88,7 @@ class Learner(OptionalMethods, Versioned):
         kernels = cls._kernels_of(cls.state_type)
         cls._ask, cls._tell = staticmethod(kernels.ask), staticmethod(kernels.tell)
         cls._probabilities = staticmethod(kernels.probabilities)
+        cls._ask_many, cls._tell_many = map(staticmethod, kernels[3:])
         cls._says_propensity = shows_probabilities(cls.state_type)
         cls._is_plain = cls._says_propensity and not cls._has_bases
 

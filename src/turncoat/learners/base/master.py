@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from turncoat import kim_yun
+from turncoat._compile.choices import write_choice
 from turncoat._compile.dispatch import ask, view_of
 from turncoat._compile.jit import jit, jit_entry, jit_rule, without_refcount
 from turncoat.learners.base.buffer import BufferKernels, Served, master_kernels
@@ -92,7 +93,14 @@ def kim_yun_kernels(State: Any) -> BufferKernels:
         arm, h, p_h, p_arm, q = ask(state)
         return arm, q if state.shared else marginal(state, arm), h, p_h, p_arm
 
-    return master_kernels(State)._replace(ask=ask_kernel)
+    @jit_entry
+    def ask_many_kernel(buffer: Vector, plan: Vector, m: float, rows: Matrix) -> None:
+        state, rows = view_of(State, without_refcount(buffer)), without_refcount(rows)
+        for i in range(rows.shape[0]):
+            arm, h, p_h, p_arm, q = ask(state)
+            write_choice(rows[i], (arm, q if state.shared else marginal(state, arm), h, p_h, p_arm))
+
+    return master_kernels(State)._replace(ask=ask_kernel, ask_many=ask_many_kernel)
 
 
 class Master(Learner):

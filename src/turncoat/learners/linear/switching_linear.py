@@ -249,6 +249,9 @@ class SwitchingLinear(Learner):
         self._solved[decision.id] = state.solved.copy()
         return decision._replace(arm=tuple(state.point.tolist()))
 
+    def _ask_rows(self, n: int, allowed: Any, m: Any) -> Any:
+        raise ArmsError(f"{type(self).__name__} plays points of a ball, not arms; accepted is one ask at a time")
+
     def tell(self, decision: Decision, loss: float | None = None, *, reward: float | None = None) -> None:
         """Learn what a point cost: a loss, or a reward, inside `loss_range`. Each decision can be told once."""
         if not self._is_outstanding(decision):

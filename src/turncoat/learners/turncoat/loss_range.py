@@ -138,6 +138,11 @@ class ScaledLearner(Learner):
         return True
 
     @property
+    def by_kernels(self) -> bool:
+        """Not while any loss may widen the range."""
+        return not self._adapts
+
+    @property
     def accepts(self) -> tuple[float, float]:
         """The smallest and largest loss that can be told at all."""
         return (-LARGEST_LOSS, LARGEST_LOSS) if self._adapts else self.loss_range

@@ -16,7 +16,9 @@ from turncoat._compile.dispatch import view_of
 from turncoat._compile.jit import jit_entry, jit_rule, without_refcount
 from turncoat._compile.state import HEAD
 from turncoat.decision import Decision
+from turncoat.decisions import N_COLUMNS, Decisions
 from turncoat.errors import OptionError
+from turncoat.learners.base.batches import NO_PLAN, Rows
 from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.learners.turncoat.changing_arms import ChangingLearner
 from turncoat.learners.turncoat.delays import (
@@ -33,8 +35,6 @@ from turncoat.learners.turncoat.rule import ask_ahead, probability_ahead, tell_a
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.types import Ints, Label, Vector
 from turncoat.validation.numbers import is_whole
-
-NO_PLAN: Vector = np.empty(0)
 
 
 @jit_rule
@@ -187,6 +187,35 @@ class PlanningLearner(ChangingLearner):
         if self._reach > 1:
             self._note_ask()
         return Decision(self._labels[index], index, q, None, None, None, self._token, number, among, pulls)
+
+    def _ask_rows(self, n: int, allowed: Iterable[Label] | None, m: int | None) -> Rows:
+        among = None if allowed is None else self._among(allowed)
+        pulls = rounded(self._waiting + max(n, 1)) if m is None else self._parse_m(m)
+        plan = self._room() if pulls > 1 else NO_PLAN
+        rows = np.zeros((n, N_COLUMNS))
+        if among is None:
+            self._ask_many(self._buffer, plan, float(pulls), rows)
+        for row in rows if among is not None else ():
+            row[:2] = ask_among(self._buffer, plan, pulls, np.array(among))
+        self._note_asks(n)
+        self._wait_anew()
+        return rows, among, pulls
+
+    def _tell_rows(self, decisions: Decisions, losses: Vector) -> int:
+        m, allowed = decisions.m, decisions.allowed
+        plan = self._room() if m > 1 else NO_PLAN
+        if allowed is None:
+            return int(self._tell_many(self._buffer, plan, float(m), decisions.rows, losses))
+        clock, among = self.n_told, self._there(allowed)
+        for (index, q, *_), loss in zip(decisions.rows.tolist(), losses.tolist(), strict=True):
+            clock = tell_among(self._buffer, plan, m, among, int(index), loss, q)
+        return clock
+
+    def _note_tells(self, ids: Ints, clock: int) -> None:
+        self._count_prompt()
+        for number in ids.tolist():
+            count_delay(self._delays, self._next_id - number)
+        self._wait_anew()
 
     def _probabilities_planned(self, allowed: Iterable[Label] | None, m: int | None) -> Vector:
         among = None if allowed is None else self._among(allowed)
