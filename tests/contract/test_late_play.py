@@ -125,7 +125,7 @@ def test_bad_timings_are_named() -> None:
     learner, losses = tc.Exp3(2, seed=1), np.full((4, 2), 0.5)
     for words, text in (({"delay": -1}, "delay is -1"), ({"batch": 0}, "batch is 0"), ({"batch": 1.5}, "batch is 1.5")):
         with pytest.raises(OptionError, match=f"{text}; accepted are whole numbers"):
-            tc.play(learner, losses, **words)  # type: ignore[arg-type]
+            tc.play(learner, losses, **words)
     assert learner.n_told == 0
 
 

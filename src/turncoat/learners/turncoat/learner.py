@@ -12,7 +12,7 @@ follower proposes. All of it is known before the draw, so (5) is unbiased for th
     constants.py, state.py             the bases, their constants and rates; the fields of the buffer
     rule.py                            the master: (1) to (6)
     mirror_bases.py, index_bases.py    clipped and signed bases, (7) and (8); detectors and followers, (9) to (11)
-    planning.py, delays.py             several pulls ahead, (12) to (14); how many
+    planning.py, delays.py             several pulls ahead, (11a) to (11c); how many
     restricted_arms.py                 ask(allowed=…) and its tell
     planned_asks.py                    the methods of both
     arms.py, changing_arms.py          adding and retiring arms: kernels; methods

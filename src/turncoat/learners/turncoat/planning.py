@@ -3,9 +3,9 @@
 Asked for one pull, such a base proposes the arm of its largest index. Asked for the next m pulls it proposes the shares
 that this index would give them if every pull were counted and no mean moved: the index of an arm falls with its pulls,
 and pulls are poured in, as if divisible, until all arms that have some stand at the same level L (water-filling).
-    pulls(k, L) = max(0, c(k)/kl(mean(k), L) - n(k))      detectors: (10), solved for n                   (12)
-    pulls(k, L) = max(0, c/(L - mean(k))^2 - n(k))        followers: (11), solved for n                   (13)
-    P(k) = pulls(k, L)/m, where L is such that they sum to m                                              (14)
+    pulls(k, L) = max(0, c(k)/kl(mean(k), L) - n(k))      detectors: (10), solved for n                   (11a)
+    pulls(k, L) = max(0, c/(L - mean(k))^2 - n(k))        followers: (11), solved for n                   (11b)
+    P(k) = pulls(k, L)/m, where L is such that they sum to m                                              (11c)
 An arm without any reward is planned at most max(1, ceil(m/K)) pulls, K being the number of living arms: a detector
 plans these first, evenly. Its mean is not known, and at that of the other arms it would get everything.
 
@@ -145,7 +145,7 @@ def set_index(tree: Matrix, i: int, node: int, index: float) -> None:
 
 @jit_step
 def share_out(state: TurncoatState, plan: Vector, i: int, m: float, n: float) -> None:
-    """Write the shares of m pulls that base i proposes for the arms it plans, of n living ones: (14)."""
+    """Write the shares of m pulls that base i proposes for the arms it plans, of n living ones: (11c)."""
     K, size, at = state.K, int(plan[2 + i]), SHARES + 2 * N_LEADERS * state.K
     shares, arms = plan[SHARES + i * K :], plan[SHARES + (N_LEADERS + i) * K :]
     means, counts = plan[at : at + size], plan[at + K : at + K + size]
@@ -169,7 +169,7 @@ def share_out(state: TurncoatState, plan: Vector, i: int, m: float, n: float) ->
 
 @jit_step
 def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vector, confidence: Vector) -> int:
-    """What base i knows of its arms: mean, pulls and c of (12) or (13). Returns how many have no reward yet."""
+    """What base i knows of its arms: mean, pulls and c of (11a) or (11b). Returns how many have no reward yet."""
     n_untried, f = 0, i - N_DETECTORS
     for j in range(means.size):
         k = int(arms[j])
@@ -190,7 +190,7 @@ def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vect
 
 @jit_step
 def pour_kl(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, limit: float, left: float) -> None:
-    """Pour the pulls that are left into arms with rewards: (12). The others get `limit` each."""
+    """Pour the pulls that are left into arms with rewards: (11a). The others get `limit` each."""
     best = find_best(means, confidence)
     p = means[best]
     low, high = p, 1.0
@@ -204,7 +204,7 @@ def pour_kl(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, li
             pulls[j] = limit
             if confidence[j] >= 0.0:
                 far = kl(means[j], level)
-                pulls[j] = max(confidence[j] / far - counts[j], 0.0)  # (12)
+                pulls[j] = max(confidence[j] / far - counts[j], 0.0)  # (11a)
                 over += pulls[j]
                 if pulls[j] > 0.0:
                     slope += confidence[j] / far * ((level - means[j]) / (far * level * (1.0 - level)))
@@ -217,7 +217,7 @@ def pour_kl(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, li
 
 @jit_step
 def pour(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, limit: float, left: float) -> None:
-    """The same for followers: (13). An arm without a reward has a mean, that of all, and gets `limit` at most."""
+    """The same for followers: (11b). An arm without a reward has a mean, that of all, and gets `limit` at most."""
     best = find_best(means, confidence)
     low, high = means[best], 0.0
     level = low + math.sqrt(confidence[best] / (counts[best] + left))
@@ -231,7 +231,7 @@ def pour(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, limit
         for j in range(means.size):
             most = left if confidence[j] > 0.0 else limit
             far = level - means[j]
-            wanted = max(abs(confidence[j]) / (far * far) - counts[j], 0.0) if far > 0.0 else most  # (13)
+            wanted = max(abs(confidence[j]) / (far * far) - counts[j], 0.0) if far > 0.0 else most  # (11b)
             pulls[j] = min(wanted, most)
             over += pulls[j]
             if 0.0 < wanted < most:
