@@ -5,6 +5,7 @@ propose a single arm are given as rows of indices, the largest of which leads. W
 floors, baselines, the guess N) is handed in. A is the set of arms that are there, m of them:
 
     P_h(k|A) = P_h(k)/P_h(A);   of the others, 1 for the arm of the largest index in A, the first of equals
+    where several pulls are planned, what these others propose is given instead: rows of shares, zero outside A
     served: q(a|A) = sum_h p_h P_h(a|A)
     master: C all of A, or if these are many the leaders in A; b(k) = min(b, q(k|A)/eta) for k in C, with the served q
             for the arm told, and 0 for others
@@ -53,6 +54,11 @@ def project(w: Reals, floors: Reals) -> Reals:
     return x
 
 
+def leaders(indices: Sequence[Sequence[float]], A: Sequence[int]) -> list[int]:
+    """The arm of the largest index in A under every base that has indices."""
+    return [max(A, key=lambda k: (row[k], -k)) for row in indices]
+
+
 class Sleeping:
     """The trust p in all bases, and the distributions of the mirror-descent ones."""
 
@@ -61,14 +67,16 @@ class Sleeping:
         self.n_clipped = n_clipped
         self.rows: Reals = np.full((n_clipped + n_signed, K), 1 / REAL(K))
 
-    def inside(self, indices: Sequence[Sequence[float]], A: Sequence[int]) -> Reals:
+    def inside(self, indices: Sequence[Sequence[float]], A: Sequence[int], planned: Reals | None = None) -> Reals:
         """P_h(k|A) of every base, zero outside A."""
         K, among = self.rows.shape[1], list(A)
         inside = np.zeros((len(self.p), K), dtype=REAL)
         M = len(self.rows)
         inside[:M, among] = self.rows[:, among] / self.rows[:, among].sum(axis=1, keepdims=True)
-        for i, row in enumerate(indices):
-            inside[M + i, max(among, key=lambda k: (row[k], -k))] = 1
+        for i, leader in enumerate(leaders(indices, A)):
+            inside[M + i, leader] = 1
+        if planned is not None:
+            inside[M:] = planned
         return inside
 
     def served(self, indices: Sequence[Sequence[float]], A: Sequence[int]) -> Reals:
@@ -77,14 +85,21 @@ class Sleeping:
         return q
 
     def charges(
-        self, indices: Sequence[Sequence[float]], A: Sequence[int], a: int, q: float, loss: float, tuning: Tuning
+        self,
+        indices: Sequence[Sequence[float]],
+        A: Sequence[int],
+        a: int,
+        q: float,
+        loss: float,
+        tuning: Tuning,
+        planned: Reals | None = None,
     ) -> Reals:
         """d_h of every base."""
-        inside, b = self.inside(indices, A), REAL(tuning.baseline)
+        inside, b = self.inside(indices, A, planned), REAL(tuning.baseline)
         now = self.p @ inside
         now[a] = q
-        leaders = {int(k) for k in inside[len(self.rows) :].argmax(axis=1)}
-        own = {k: min(b, now[k] / REAL(tuning.eta)) for k in (A if len(A) <= tuning.few else leaders)}
+        candidates = A if len(A) <= tuning.few else set(leaders(indices, A))
+        own = {k: min(b, now[k] / REAL(tuning.eta)) for k in candidates}
         d: Reals = inside[:, a] * (REAL(loss) - own.get(a, 0)) / REAL(q)
         for k, baseline in own.items():
             d = d + baseline * inside[:, k]
@@ -94,12 +109,19 @@ class Sleeping:
         return d
 
     def tell(
-        self, indices: Sequence[Sequence[float]], A: Sequence[int], a: int, q: float, loss: float, tuning: Tuning
+        self,
+        indices: Sequence[Sequence[float]],
+        A: Sequence[int],
+        a: int,
+        q: float,
+        loss: float,
+        tuning: Tuning,
+        planned: Reals | None = None,
     ) -> None:
         """One round. With a single arm there nothing can be learned."""
         if len(A) == 1:
             return
-        d = self.charges(indices, A, a, q, loss, tuning)
+        d = self.charges(indices, A, a, q, loss, tuning, planned)
         self.p = project(self.p * np.exp(-REAL(tuning.eta) * (d - d.min())), reals(list(tuning.floors)))
         among, place = list(A), list(A).index(a)
         m, N = len(among), REAL(tuning.guess)
