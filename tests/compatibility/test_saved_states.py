@@ -65,7 +65,7 @@ def test_a_state_of_an_earlier_rule_is_migrated_once_and_goes_on(case: dict[str,
     changed = {"turncoat", "rule", "buffer", "delays"}
     kept = {key: value for key, value in case["state"].items() if key not in changed}
     assert {key: value for key, value in saved.items() if key not in changed} == kept and saved["rule"] == 2
-    assert saved["delays"] == [1]  # nothing outstanding is waited for
+    assert saved["delays"] == [1, 1]  # nothing outstanding is waited for
     assert tc.restore(saved).state() == saved
     if saved["loss_range"] != "adaptive":
         found = learner.certificate(2)

@@ -38,10 +38,16 @@ def blank_delays() -> Ints:
 
 
 @jit
+def bin_of(delay: int) -> int:
+    """The first bin whose upper end this delay does not exceed."""
+    return int(min(math.ceil(PER_OCTAVE * math.log2(delay)), N_BINS - 1))
+
+
+@jit
 def count_delay(record: Ints, delay: int) -> bool:
     """Count one delay. Is the reach another one now?"""
     before = record[REACH]
-    record[BINS + min(math.ceil(PER_OCTAVE * math.log2(delay)), N_BINS - 1)] += 1
+    record[BINS + bin_of(delay)] += 1
     record[TOTAL] += 1
     record[OVER] += 1 if delay > before else 0
     if record[TOTAL] >= MEMORY:
@@ -89,22 +95,25 @@ def find_reach(record: Ints) -> None:
 
 
 def saved_delays(record: Ints) -> list[int]:
-    """The counts, without the empty bins at the end, for a saved state."""
+    """The reach and the counts, without the empty bins at the end, for a saved state.
+
+    The counts do not tell the reach: it falls only when they are halved.
+    """
     counts: list[int] = record[BINS:].tolist()
     while counts and counts[-1] == 0:
         counts.pop()
-    return counts
+    return [int(record[REACH]), *counts]
 
 
-def restored_delays(counts: Any) -> Ints:
-    """The record of saved counts. Older states have none (None): their decisions are not waited for."""
+def restored_delays(saved: Any) -> Ints:
+    """The record that was saved. Older states have none (None): their decisions are not waited for."""
     record = blank_delays()
-    if counts is None:
-        counts = [1]
-    is_list = isinstance(counts, list) and len(counts) <= N_BINS and all(is_whole(n) and n >= 0 for n in counts)
-    if not is_list or sum(counts) >= MEMORY:
-        raise StateError(f"the state's delays are {counts!r}; accepted is a list of counts, less than {MEMORY} in all")
+    reach, *counts = saved if isinstance(saved, list) and saved else [1, 1] if saved is None else [0]
+    is_sound = all(is_whole(n) and n >= 0 for n in [reach, *counts]) and 1 <= reach <= ENDLESS
+    if not is_sound or len(counts) > N_BINS or sum(counts) >= MEMORY:
+        accepted = f"a list of the reach and up to {N_BINS} counts, less than {MEMORY} in all"
+        raise StateError(f"the state's delays are {saved!r}; accepted is {accepted}")
     record[BINS : BINS + len(counts)] = counts
-    record[TOTAL] = sum(counts)
-    find_reach(record)
+    record[REACH], record[TOTAL] = reach, sum(counts)
+    record[OVER] = record[BINS + bin_of(reach) + 1 :].sum()
     return record
