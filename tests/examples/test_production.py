@@ -12,7 +12,7 @@ SNIPPETS = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", PAGE.read_te
 
 
 def test_the_page_has_its_snippets() -> None:
-    assert len(SNIPPETS) == 9
+    assert len(SNIPPETS) == 10
     for word in ("forget", "state()", "allowed", "add_arm", "explain()", "adaptive", "observe"):
         assert any(word in code for code, _ in SNIPPETS), word
 
