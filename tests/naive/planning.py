@@ -19,7 +19,7 @@ import numpy as np
 
 from tests.naive.solve import REAL, Reals, reals
 
-HALVINGS = 200
+HALVINGS = 150
 TINY = np.finfo(REAL).tiny
 
 

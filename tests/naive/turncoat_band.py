@@ -1,9 +1,9 @@
 """Turncoat's rule, slow and obvious: whole distributions, whole histories, roots by halving. Rewards are 1 - loss.
 
 H bases share every round: clipped and signed mirror descent, each a distribution over all K arms, then detectors and
-followers, each the arm of its largest index. The first clipped one, the slow one, is charged its mix loss.
-q(k) = sum_h p_h P_h(k) is what is played. Arithmetic is numpy's long
-double. The constants are the test's to give.
+followers, each the arm of its largest index, or the shares it plans for the next m pulls (planning.py). The first
+clipped one, the slow one, is charged its mix loss. q(k) = sum_h p_h P_h(k) is what is played. Arithmetic is numpy's
+long double. The constants are the test's to give.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.naive.changes import glr, kl
+from tests.naive.planning import Known, largest, spread
 from tests.naive.solve import REAL, Reals, entropy_projection, reals
 
 HALVINGS = 80
@@ -45,6 +46,8 @@ class Recipe(NamedTuple):
     largest: float  # what a charge counts at most
     slow_rate: float
     most_slow_rate: float
+    all_planned: int  # up to so many arms all are planned; of more, the m of the largest indices, or as many as this
+    most_planned: int  # and so many at most
 
 
 def kl_upper(p: REAL, level: REAL) -> REAL:
@@ -141,24 +144,41 @@ class TurncoatBand:
 
     # -- what is played ---------------------------------------------------------------------------------------------
 
-    def proposals(self) -> Reals:
-        """P, a row for each base."""
+    def proposals(self, m: int = 1) -> Reals:
+        """P, a row for each base, for the next m pulls."""
         points = [reals([float(k == leader) for k in range(self.K)]) for leader in self.leaders]
-        rows: Reals = np.array(self.mirrors + points)
+        rows: Reals = np.array(self.mirrors + (points if m == 1 else [self.planned(i, m) for i in range(len(points))]))
         return rows
 
-    def probabilities(self) -> Reals:
-        q: Reals = self.p @ self.proposals()
+    def planned(self, i: int, m: int) -> Reals:
+        """The shares of m pulls under detector or follower i."""
+        with_kl, sizes = i < self.recipe.n_detectors, (self.recipe.all_planned, self.recipe.most_planned)
+        arms = largest(self.indices[i].tolist(), range(self.K), m, *sizes)
+        if with_kl:
+            samples = [self.known(i, k) for k in arms]
+            ages = reals([max(self.t - self.since[i][k], 2) for k in arms])
+            means = [total / n if n > 0 else REAL(0) for n, total in samples]
+            c: Reals = REAL(self.recipe.detector_index) * np.log(ages)
+            known = Known(reals(means), reals([n for n, _ in samples]), c, [bool(n > 0) for n, _ in samples])
+        else:
+            f = i - self.recipe.n_detectors
+            felt = [self.felt(f, k) for k in arms]
+            c = reals([REAL(self.recipe.follower_index[f]) * np.log(max(felt[0][2], REAL(2)))] * len(arms))
+            known = Known(reals([x[0] for x in felt]), reals([x[1] for x in felt]), c, [k in self.arms for k in arms])
+        return spread(known, arms, m, self.K, self.K, with_kl=with_kl)
+
+    def probabilities(self, m: int = 1) -> Reals:
+        q: Reals = self.p @ self.proposals(m)
         return q
 
     # -- learning ---------------------------------------------------------------------------------------------------
 
-    def tell(self, a: int, q: float, loss: float, lot: Callable[[int, int], float]) -> None:
+    def tell(self, a: int, q: float, loss: float, lot: Callable[[int, int], float], m: int = 1) -> None:
         """`lot(i, k)`: the number in [0, 1) drawn for arm k when detector i begins anew."""
         if self.t + 1 > self.N:
             self.N *= 2
         if self.K > 1:
-            self.p, self.mirrors = self.trust_after(a, REAL(q), loss), self.mirrors_after(a, REAL(q), loss)
+            self.p, self.mirrors = self.trust_after(a, REAL(q), loss, m), self.mirrors_after(a, REAL(q), loss)
         self.fast += (loss - self.fast) / min(64, self.t + 2)
         self.t += 1
         self.arms.append(a)
@@ -169,12 +189,13 @@ class TurncoatBand:
             self.refresh(k)
         self.leaders = [int(np.argmax(row)) for row in self.indices]
 
-    def charges(self, a: int, q: REAL, loss: float) -> Reals:
+    def charges(self, a: int, q: REAL, loss: float, m: int = 1) -> Reals:
         """d_h, unbiased for sum_k P_h(k) loss(k): what an arm's baseline takes off when it is told is added always.
 
         The slow base is charged -ln(sum_k P(k) exp(-xi estimate(k)))/xi in the place of its mean estimate.
         """
-        P, q_now, b = self.proposals(), self.probabilities(), self.baseline()
+        P, b = self.proposals(m), self.baseline()
+        q_now: Reals = self.p @ P
         q_now[a] = q
         baselines = np.minimum(b, q_now / self.master_rate())
         for k in range(self.K):
@@ -187,8 +208,8 @@ class TurncoatBand:
         d[0] = P[0] @ baselines - P[0, a] * baselines[a] / q + mix
         return d
 
-    def trust_after(self, a: int, q: REAL, loss: float) -> Reals:
-        return step_with_floors(self.p, self.master_rate() * self.charges(a, q, loss), reals(self.floors()))
+    def trust_after(self, a: int, q: REAL, loss: float, m: int) -> Reals:
+        return step_with_floors(self.p, self.master_rate() * self.charges(a, q, loss, m), reals(self.floors()))
 
     def mirrors_after(self, a: int, q: REAL, loss: float) -> list[Reals]:
         after, b = [], self.baseline()
@@ -244,10 +265,15 @@ class TurncoatBand:
             if n > 0:
                 u = max(self.t - self.since[i][k], 2)
                 self.indices[i, k] = kl_upper(total / n, REAL(self.recipe.detector_index) * np.log(REAL(u)) / n)
-        X, mine, m = reals(self.rewards), np.array(self.arms) == k, REAL(self.recipe.pseudo_samples)
-        for i, window in enumerate(self.recipe.windows):
-            weights = (1 - 1 / REAL(window)) ** np.arange(self.t - 1, -1, -1)
-            n, n_all = weights[mine].sum() + m, weights.sum()
-            mean = ((weights * X)[mine].sum() + m * (weights * X).sum() / n_all) / n
+        for i in range(len(self.recipe.windows)):
+            mean, n, n_all = self.felt(i, k)
             bonus = np.sqrt(REAL(self.recipe.follower_index[i]) * np.log(max(n_all, REAL(1))) / n)
             self.indices[self.recipe.n_detectors + i, k] = mean + bonus
+
+    def felt(self, f: int, k: int) -> tuple[REAL, REAL, REAL]:
+        """Of follower f: arm k's mean and samples, with the pseudo-samples, and the samples of all arms."""
+        X, mine, m = reals(self.rewards), np.array(self.arms) == k, REAL(self.recipe.pseudo_samples)
+        weights = (1 - 1 / REAL(self.recipe.windows[f])) ** np.arange(self.t - 1, -1, -1)
+        n, n_all = weights[mine].sum() + m, weights.sum()
+        average = (weights * X).sum() / n_all if self.t else REAL(0)
+        return REAL(((weights * X)[mine].sum() + m * average) / n), REAL(n), REAL(n_all)

@@ -32,6 +32,8 @@ SMALL = Recipe(
     largest=1e30,
     slow_rate=1.0,
     most_slow_rate=0.5,
+    all_planned=4,
+    most_planned=8,
 )
 
 
@@ -171,3 +173,19 @@ def test_one_arm_is_only_counted() -> None:
         band.tell(0, 1.0, 1.0, no_lot)
     assert band.p.tolist() == p and band.probabilities().astype(float).tolist() == near([1.0])
     assert (band.t, band.N) == (9, 16.0)
+
+
+def test_planned_shares_by_hand() -> None:
+    """Two arms, rewards of 1/2: the first arm's, then the second's. All means are 1/2, so samples are brought level.
+
+    The follower of a window of 2 rounds then has 1/2 and 1 of them, and 2 more of each.
+    """
+    band = TurncoatBand(2, SMALL)
+    assert band.planned(0, 4) == near([0.5, 0.5]) and band.planned(1, 4) == near([0.5, 0.5])
+    band.tell(0, 0.5, 0.5, no_lot)
+    assert band.planned(0, 4) == near([0.5, 0.5])  # the second has no reward yet: ceil(4/2) pulls
+    band.tell(1, 0.5, 0.5, no_lot)
+    assert band.planned(0, 8) == near([0.5, 0.5])
+    assert band.planned(1, 8) == near([4.25 / 8, 3.75 / 8])
+    rows = np.array([*band.mirrors, band.planned(0, 8), band.planned(1, 8)])
+    assert band.probabilities(8) == near(band.p @ rows)

@@ -16,8 +16,9 @@ from tests.naive.driver import PATTERNS, Round, Row
 from tests.naive.turncoat_band import Recipe, TurncoatBand
 from tests.oracle.pairs import TINY, feed, record
 from tests.oracle.test_changes import changing
+from turncoat.decision import Decision
 from turncoat.learners.parts.importance_weights import LARGEST
-from turncoat.learners.turncoat import Turncoat, constants
+from turncoat.learners.turncoat import Turncoat, constants, planning
 
 CLOSE = 1e-10
 TIE = 1e-12  # indices nearer than this are equals
@@ -44,6 +45,8 @@ RECIPE = Recipe(
     largest=LARGEST,
     slow_rate=constants.SLOW_RATE,
     most_slow_rate=constants.MOST_SLOW_RATE,
+    all_planned=planning.ALL,
+    most_planned=planning.MOST,
 )
 
 
@@ -59,11 +62,11 @@ def error(found: Any, exact: Any) -> float:
     return float(np.max(np.abs(np.array(found) - exact) / (np.abs(exact) + TINY), initial=0.0))
 
 
-def tell(learner: Turncoat, oracle: TurncoatBand, one: Round) -> None:
+def tell(learner: Turncoat, oracle: TurncoatBand, one: Round, m: int = 1) -> None:
     """Tell the oracle what the learner has just been told, and compare what is decided."""
     state = learner.view()
     max_trees = state.max_trees[state.P : state.P + state.K].T
-    oracle.tell(one.a, one.q, one.loss, lambda i, k: float(max_trees[i, k]) - 2.0)
+    oracle.tell(one.a, one.q, one.loss, lambda i, k: float(max_trees[i, k]) - 2.0, m)
     assert state.n_restarts.tolist() == oracle.n_restarts
     assert state.guess[0] == oracle.N
     for i, leader in enumerate(state.leaders.astype(int).tolist()):
@@ -80,7 +83,7 @@ def errors(learner: Turncoat, oracle: TurncoatBand) -> dict[str, float]:
     return {
         "trust": error(state.p, oracle.p),
         "mirrors": error(mirrors(state), oracle.mirrors),
-        "probabilities": error(learner.probabilities(), oracle.probabilities()),
+        "probabilities": error(learner.probabilities(m=1), oracle.probabilities()),
         "indices": error(indices, oracle.indices),
         "baselines": error([slow, state.seen[1]], [oracle.slow(), oracle.fast]),
     }
@@ -127,6 +130,27 @@ def test_every_pattern_of_losses(pattern: str) -> None:
 def test_late_and_shuffled_tells() -> None:
     play(4, changing(500, 4, 2), delay=60)
     play(3, PATTERNS["real_valued"](500, 3, 2), delay=10)
+
+
+@pytest.mark.parametrize("K", [2, 10, 65])
+def test_decisions_that_were_planned_and_are_late(K: int) -> None:
+    """Each ask plans 1 to 1,024 pulls, and each tell comes after up to 20 others: from all of the history."""
+    rng = np.random.default_rng(K)
+    learner, oracle = Turncoat(K, seed=K), TurncoatBand(K, RECIPE)
+    waiting: list[tuple[Decision, float]] = []
+    for t, row in enumerate(changing(150 if K < 64 else 80, K, 3)):
+        decision = learner.ask(m=2 ** int(rng.integers(11)))
+        waiting.append((decision, float(row[decision.index])))
+        while len(waiting) > 20 * (t // 25 % 2):
+            decision, loss = waiting.pop(int(rng.integers(len(waiting))))
+            assert decision.propensity is not None
+            learner.tell(decision, loss)
+            tell(learner, oracle, Round(decision.index, None, None, None, decision.propensity, loss), decision.m)
+        if t % 25 == 0:
+            assert_close(learner, oracle)
+            for m in (2, 64, 1024):
+                assert np.abs(learner.probabilities(m=m) - oracle.probabilities(m)).max() <= CLOSE
+    assert_same_rates(learner, oracle)
 
 
 def test_a_thousand_arms_and_hardly_any_rounds() -> None:
