@@ -71,6 +71,8 @@ def test_a_state_of_an_earlier_rule_is_migrated_once_and_goes_on(case: dict[str,
         found = learner.certificate(2)
         assert (found.gaps, found.refunds, found.n_uncovered) == (0.0, 0.0, learner.n_told)
     outstanding = [tc.Decision.from_dict(one) for one in case["outstanding"]]
+    assert all(decision.m == 1 for decision in outstanding)
+    assert np.array_equal(learner.probabilities(), learner.probabilities(m=1))
     now = go_on(learner, outstanding, case["how"], case["round"])
     assert now["probabilities"] == case["next"]["probabilities"], where()
     assert learner.n_outstanding == 0 and np.isfinite(learner.probabilities()).all()
