@@ -1,4 +1,4 @@
-"""`python -m experiments list | play | cost | table`: games, results, what they cost, and what they say."""
+"""`python -m experiments list | play | cost | table | screen`: games, results, what they cost, and what they say."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from experiments.page import page, rivals_in
 from experiments.players import GROUPS, RIVALS, Player, players
 from experiments.playing import missing, play, warm_up
 from experiments.promises import TOLD_T
+from experiments.screen import add_words, screen
 from experiments.store import Store, read
 from experiments.tables import by_rank
 from turncoat.errors import TuningWarning, TurncoatError
@@ -55,10 +56,21 @@ def chosen(words: argparse.Namespace) -> list[Player]:
 
 
 def run_play(words: argparse.Namespace) -> None:
-    """Play what is missing, with a bar."""
-    who = chosen(words)
+    """Play what is missing."""
     store = Store(file_of(words))
-    games = [game for horizon in words.horizon for game in games_at(words, horizon)]
+    play_missing(store, [game for horizon in words.horizon for game in games_at(words, horizon)], chosen(words), words)
+    print(f"{len(store.lines)} results in {store.file}")
+
+
+def run_screen(words: argparse.Namespace) -> None:
+    """Play rivals, then rules, and print what they say."""
+    store, games = Store(file_of(words)), [games_at(words, horizon) for horizon in words.horizon]
+    play_missing(store, [game for some in games for game in some], players(words.learners), words)
+    print(screen(words, store, games, lambda news: print(news, file=sys.stderr)))
+
+
+def play_missing(store: Store, games: list[Game], who: list[Player], words: argparse.Namespace) -> None:
+    """Play what players have not played, with a bar."""
     pieces = missing(store, games, words.reps, who)
     total = sum(piece.game.horizon * len(piece.players) for piece in pieces)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
@@ -69,7 +81,6 @@ def run_play(words: argparse.Namespace) -> None:
         warm_up(late, lambda: progress.advance(compiled))
         played = progress.add_task("thousands of rounds", total=total // 1000)
         play(store, pieces, words.jobs, lambda piece: progress.advance(played, piece.game.horizon / 1000))
-    print(f"{len(store.lines)} results in {store.file}")
 
 
 def run_cost(words: argparse.Namespace) -> None:
@@ -114,6 +125,7 @@ COMMANDS = {
     "play": (run_play, "play what is missing; a run that was killed resumes where it stopped"),
     "cost": (run_cost, "time per round of each player in stored results, and of a number of games"),
     "table": (run_table, "tables and figures of stored results"),
+    "screen": (run_screen, "Turncoat with other constants, or from other checkouts, against itself and the rivals"),
 }
 
 
@@ -129,11 +141,14 @@ def parsed() -> argparse.Namespace:
         command.add_argument("--games", type=int, default=28)
         command.add_argument("--horizon", type=rounds, nargs="+", default=[10_000, 100_000], metavar="T")
         command.add_argument("--folder", default=FOLDER, help="where results are kept")
-        if name in ("play", "cost"):
-            command.add_argument("--reps", type=int, default=30)
+        if name in ("play", "cost", "screen"):
+            command.add_argument("--reps", type=int, default=10 if name == "screen" else 30)
             command.add_argument("--jobs", type=int, default=2)
             who = "players, or groups of them: ours, rivals, grid"
-            command.add_argument("--learners", nargs="+", default=["ours", "rivals"], metavar="NAME", help=who)
+            default = ["rivals"] if name == "screen" else ["ours", "rivals"]
+            command.add_argument("--learners", nargs="*", default=default, metavar="NAME", help=who)
+        if name == "screen":
+            add_words(command)
         if name == "play":
             command.add_argument("--best", type=int, default=0, metavar="N", help="and the N best rivals by mean rank")
             command.add_argument("--by", type=rounds, default=100_000, metavar="T", help="… at this horizon")

@@ -9,7 +9,6 @@ import numpy as np
 
 from turncoat.environments.segments import Segments
 from turncoat.types import Ints, Matrix
-from turncoat.validation.games import Noise
 
 TIE = 1e-12  # means that differ by no more are equal: rounding alone can make that
 
@@ -34,7 +33,7 @@ class Means(Segments):
     words = ("n_switches", "given")
 
     def __init__(
-        self, place: Place, edges: Ints, means: Matrix, *, drifting: bool = False, noise: Noise = "bernoulli"
+        self, place: Place, edges: Ints, means: Matrix, *, drifting: bool = False, noise: str | float = "bernoulli"
     ) -> None:
         super().__init__(place.n_arms, place.horizon, noise, place.seed)
         rows = np.clip(means, 0.0, 1.0)

@@ -8,7 +8,6 @@ import numpy as np
 
 from experiments.means import Means, Place, at_random, cut, evenly, switching, wandering
 from turncoat.environments import Environment, RandomWalk, StochasticallyConstrained
-from turncoat.validation.games import Noise
 
 TAIL = 1.2  # of the lengths of Pareto pieces: a finite mean, no variance
 LEAST_MOVE = 0.05
@@ -24,7 +23,7 @@ def pareto_pieces(place: Place, n_switches: int) -> Environment:
     return Means(place, edges, switching(place, edges, best, middle + place.gap / 2))
 
 
-def some_arms_move(place: Place, n_switches: int, noise: Noise = "bernoulli") -> Environment:
+def some_arms_move(place: Place, n_switches: int, noise: str | float = "bernoulli") -> Environment:
     """At every break each arm moves with chance one half, up or down: many changes leave the best arm the same."""
     shape = n_switches, place.n_arms
     sizes = place.chance.uniform(LEAST_MOVE, max(place.gap, LEAST_MOVE + 0.01), shape)
