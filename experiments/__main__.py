@@ -12,7 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from experiments.boards import board_of
 from experiments.cost import costs, seconds
-from experiments.games import FAMILIES, Game, draw
+from experiments.families import FAMILIES
+from experiments.games import Game, draw
 from experiments.page import page, rivals_in
 from experiments.players import GROUPS, RIVALS, Player, players
 from experiments.playing import missing, play, warm_up

@@ -1,39 +1,31 @@
-"""Named games from a seed, in two families that share no shape but the adaptive adversary, and no seed.
+"""Named games from a seed, in families: what is tuned on shares no shape with what is reported on, but the adversary.
 
     games = draw("tune", n=28, horizon=10_000, seed=0)    # shape after shape; arms, gap and the rest are drawn
     environment = games[3].make(rep=2)                    # layout and losses of repetition 2
 
-The number of arms lies between 2 and 100, small ones more often; gaps are log-uniform from .05 to .8. What is tuned, is
-tuned on "tune". A seed of "test" whose results were looked at is spent: report it, and draw another one from then on.
+Unless the shape says otherwise, there are 2 to 100 arms, few more often; gaps are log-uniform from .05 to .8. Tuning is
+done on "tune" and "tune-2". A seed of "test" or "test-2" whose results were looked at is spent: report it, and draw
+another one from then on.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from experiments import tuned_shapes as tuned
-from experiments import unseen_shapes as unseen
+from experiments.families import FAMILIES, FULL_SWING, Words, log_uniform
 from experiments.means import Place
 from turncoat.environments import Environment
 from turncoat.errors import OptionError, unknown
 
+Flags = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
 EDITION = 1  # raise it when any shape changes: results are known by it
-FULL_SWING = {"sine", "saw", "triangle"}  # their gap is from crest to trough, so it is drawn twice as large
-
-Words = dict[str, Any]
-Chance = np.random.Generator
-
-
-class Shape(NamedTuple):
-    """How a game is made, and how the words it needs are drawn for a horizon."""
-
-    make: Callable[..., Environment]
-    words: Callable[[Chance, int], Words]
+PRODUCTION = ("delay", "batch", "open", "stay")  # words that are no words of a shape, but of every game
+RETIMED = " · "  # between the name of a game and when its losses are told, where it was drawn otherwise
 
 
 class Game(NamedTuple):
@@ -45,6 +37,10 @@ class Game(NamedTuple):
     horizon: int
     gap: float
     words: Words
+    delay: int = 0  # rounds that a loss is told later
+    batch: int = 1  # losses are told at the end of so many rounds
+    open: float = 1.0  # how likely an arm is to be allowed
+    stay: int = 1  # and for how many rounds it stays so, in mean
 
     @property
     def label(self) -> str:
@@ -59,7 +55,13 @@ class Game(NamedTuple):
 
     def seed(self, rep: int, use: int) -> np.random.SeedSequence:
         """Randomness of a repetition, for one of several uses: 0 losses, 1 layout, 2 learners."""
-        return np.random.SeedSequence([zlib.crc32(f"{self.name}|{EDITION}".encode()), rep, use])
+        name = self.name.partition(RETIMED)[0]
+        return np.random.SeedSequence([zlib.crc32(f"{name}|{EDITION}".encode()), rep, use])
+
+    def retimed(self, delay: int, batch: int) -> Game:
+        """The same game, layout and losses, with losses told at other times."""
+        name = f"{self.name.partition(RETIMED)[0]}{RETIMED}delay={delay} batch={batch}"
+        return self._replace(name=name, delay=delay, batch=batch)
 
     def make(self, rep: int) -> Environment:
         """The environment of a repetition, fresh."""
@@ -67,82 +69,31 @@ class Game(NamedTuple):
         place = Place(self.n_arms, self.horizon, self.gap, chance, self.seed(rep, 0))
         return _SHAPES[self.shape].make(place, **self.words)
 
+    def allowed(self, rep: int) -> Flags | None:
+        """Which arms each round allows, at least one; None where all are allowed in every round.
 
-def log_uniform(chance: Chance, low: float, high: float) -> float:
-    """A number whose logarithm is uniform."""
-    return math.exp(chance.uniform(math.log(low), math.log(high)))
+        Each arm is drawn anew in a round with chance 1/stay, and is then allowed with chance `open`.
+        """
+        if self.open >= 1.0:
+            return None
+        chance = np.random.default_rng(self.seed(rep, 3))
+        shape = self.horizon, self.n_arms
+        drawn = chance.random(shape) < 1 / self.stay
+        drawn[0] = True
+        since = np.maximum.accumulate(np.where(drawn, np.arange(self.horizon)[:, None], 0), axis=0)
+        found: Flags = np.take_along_axis(chance.random(shape) < self.open, since, axis=0)
+        nothing = np.flatnonzero(~found.any(axis=1))
+        found[nothing, chance.integers(0, self.n_arms, nothing.size)] = True
+        return found
 
-
-def few(chance: Chance, T: int) -> int:
-    """Switches: from 1 to √T/3, log-uniform."""
-    return round(log_uniform(chance, 1, max(math.sqrt(T) / 3, 2)))
-
-
-def many(chance: Chance, T: int) -> int:
-    """Jumps of all arms together: from 4 to T^0.6, log-uniform."""
-    return round(log_uniform(chance, 4, max(T**0.6, 8)))
-
-
-def length(chance: Chance, T: int) -> int:
-    """Rounds of a segment: from 30 to T/20, log-uniform."""
-    return int(log_uniform(chance, 30, max(T / 20, 60)))
-
-
-def periods(power: float) -> Callable[[Chance, int], Words]:
-    """Periods of a whole game: from a half to T^power, log-uniform."""
-    return lambda chance, T: {"periods": round(log_uniform(chance, 0.5, T**power), 2)}
-
-
-def switches(chance: Chance, T: int) -> Words:
-    """Few of them."""
-    return {"n_switches": few(chance, T)}
+    def planted(self, rep: int, environment: Environment) -> float | None:
+        """The mean loss of the best allowed arm of every round; None where an adversary adapts, and there is none."""
+        allowed = self.allowed(rep)
+        if allowed is None:
+            return planted_loss(environment)
+        return float(np.where(allowed, environment.means(), np.inf).min(axis=1).sum())
 
 
-def nothing(chance: Chance, T: int) -> Words:
-    """No words."""
-    return {}
-
-
-FAMILIES: dict[str, dict[str, Shape]] = {
-    "tune": {
-        "stationary": Shape(tuned.stationary, nothing),
-        "piecewise": Shape(tuned.piecewise, switches),
-        "resampled": Shape(tuned.resampled, switches),
-        "flips": Shape(tuned.flips, lambda c, T: {**switches(c, T), "n_best": int(c.integers(2, 5))}),
-        "levels": Shape(tuned.levels, lambda c, T: {"n_jumps": many(c, T)}),
-        "levels-switching": Shape(tuned.levels_switching, lambda c, T: {"n_jumps": many(c, T), **switches(c, T)}),
-        "sine": Shape(tuned.sine, periods(0.45)),
-        "saw": Shape(tuned.saw, periods(0.4)),
-        "stairs": Shape(tuned.stairs, lambda c, T: {"n_switches": int(c.integers(2, 13))}),
-        "ping-pong": Shape(tuned.ping_pong, lambda c, T: {"length": length(c, T)}),
-        "burst": Shape(tuned.burst, switches),
-        "real-valued": Shape(
-            tuned.real_valued, lambda c, T: {**switches(c, T), "spread": round(c.uniform(0.1, 0.5), 2)}
-        ),
-        "second-arm": Shape(tuned.second_arm, switches),
-        "adaptive": Shape(tuned.adaptive, nothing),
-    },
-    "test": {
-        "pareto-pieces": Shape(unseen.pareto_pieces, switches),
-        "some-arms-move": Shape(unseen.some_arms_move, switches),
-        "weather": Shape(
-            unseen.weather, lambda c, T: {"n_jumps": many(c, T), "n_switches": int(c.integers(0, 2)) * few(c, T)}
-        ),
-        "tide": Shape(unseen.tide, lambda c, T: {"periods": round(c.uniform(1, 20), 2), **switches(c, T)}),
-        "triangle": Shape(unseen.triangle, periods(0.4)),
-        "walk": Shape(unseen.walk, lambda c, T: {"n_steps": int(log_uniform(c, 20, max(T / 20, 40)))}),
-        "sudden-improvements": Shape(unseen.sudden_improvements, lambda c, T: {"n_switches": int(c.integers(2, 9))}),
-        "late-arm": Shape(unseen.late_arm, lambda c, T: {"start": round(c.uniform(0.3, 0.7), 2)}),
-        "round-robin": Shape(
-            unseen.round_robin, lambda c, T: {"length": length(c, T), "n_best": int(c.integers(2, 5))}
-        ),
-        "two-bursts": Shape(unseen.two_bursts, switches),
-        "fading": Shape(unseen.fading, switches),
-        "growing-phases": Shape(unseen.growing_phases, lambda c, T: {"growth": round(c.uniform(1.3, 2.2), 2)}),
-        "small-noise": Shape(unseen.small_noise, lambda c, T: {**switches(c, T), "spread": 0.05}),
-        "adaptive": Shape(tuned.adaptive, lambda c, T: {"noise": 0.0 if c.random() < 0.5 else "bernoulli"}),
-    },
-}
 _SHAPES = {name: shape for family in FAMILIES.values() for name, shape in family.items()}
 
 
@@ -157,13 +108,14 @@ def draw(family: str, n: int, horizon: int, seed: int = 0) -> list[Game]:
     for i in range(n):
         name, shape = shapes[i % len(shapes)]
         chance = np.random.default_rng([list(FAMILIES).index(family) + 1, seed, i, horizon])
-        n_arms = round(math.exp(chance.triangular(math.log(2), math.log(5), math.log(100))))
+        n_arms = round(math.exp(chance.triangular(*np.log(shape.arms))))
         gap = round(log_uniform(chance, 0.05, 0.8), 3)
         gap = round(min(0.98, 2 * gap), 3) if name in FULL_SWING else gap
         words = shape.words(chance, horizon)
         said = [f"{word}={value}" for word, value in words.items()]
         title = " ".join([f"{family}/{seed}/{i} {name}", f"T={horizon} K={n_arms} gap={gap}", *said])
-        games.append(Game(title, name, n_arms, horizon, gap, words))
+        own = {word: words.pop(word) for word in PRODUCTION if word in words}
+        games.append(Game(title, name, n_arms, horizon, gap, words, **own))
     return games
 
 
@@ -174,9 +126,7 @@ def planted_loss(environment: Environment) -> float | None:
     return float(environment.mean_losses(environment.planted_path()).sum())
 
 
-def fingerprint(environment: Environment) -> str:
+def fingerprint(game: Game, rep: int, environment: Environment) -> str:
     """A mark of a game: two versions of the package that agree in it lay out the same game, with the same losses."""
-    first = (
-        b"" if environment.n_switches is None else environment.losses_block(0, min(64, environment.horizon)).tobytes()
-    )
-    return f"{zlib.crc32(first):08x} {planted_loss(environment)}"
+    first = b"" if environment.n_switches is None else environment.losses_block(0, min(64, game.horizon)).tobytes()
+    return f"{zlib.crc32(first):08x} {game.planted(rep, environment)}"

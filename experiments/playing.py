@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.games import EDITION, Game, planted_loss
+from experiments.by_hand import play_by_hand
+from experiments.games import EDITION, Game
 from experiments.players import Player
 from experiments.store import Line, Store
 from turncoat.environments import Adaptive, Environment, Stationary
 from turncoat.racing.cell import play_cell
+from turncoat.simulate.late import Timing
 
 WARM_UP = 100  # rounds
 
@@ -51,11 +53,17 @@ def play_once(player: Player, game: Game, rep: int, environment: Environment, pl
     """One game. Regret is in mean losses against the planted path; where there is none, in the losses that were met,
     against the arm that was best in them."""
     learner = player.make(game.n_arms, game.horizon, environment.n_switches, game.seed(rep, 2))
+    allowed, timing = game.allowed(rep), Timing(game.delay, game.batch)
     began = time.thread_time()  # of this thread alone: the machine may have other work
-    cell = play_cell(learner, environment.fresh(), np.array([game.horizon]), max_switches=0)
+    if allowed is not None:
+        arms = play_by_hand(learner, environment, *timing, allowed)
+        loss = float(environment.mean_losses(arms).sum())
+    else:
+        cell = play_cell(learner, environment.fresh(), np.array([game.horizon]), max_switches=0, timing=timing)
+        loss = float(cell.loss[-1] - cell.best[-1, 0] if planted is None else cell.mean_loss[-1])
     took = time.thread_time() - began
-    regret = cell.loss[-1] - cell.best[-1, 0] if planted is None else cell.mean_loss[-1] - planted
-    found = round(float(regret), 4), round(took, 6), certificate_of(learner, environment.n_switches)
+    n_switches = environment.n_switches if allowed is None else None  # the planted path may not be allowed
+    found = round(loss - (planted or 0.0), 4), round(took, 6), certificate_of(learner, n_switches)
     return Line(player.key, player.name, title(game), game.horizon, rep, *found)
 
 
@@ -80,7 +88,7 @@ def play(store: Store, pieces: Sequence[Piece], jobs: int, done: Callable[[Piece
 
     def one(piece: Piece) -> None:
         environment = piece.game.make(piece.rep)
-        planted = planted_loss(environment)
+        planted = piece.game.planted(piece.rep, environment)
         for player in piece.players:
             if stop.is_set():
                 return

@@ -6,6 +6,7 @@ imports use public names of the package only, as they were in its first version 
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import time
@@ -16,13 +17,16 @@ from typing import Any
 import numpy as np
 
 import turncoat as tc
-from experiments.games import Game, fingerprint, planted_loss
+from experiments.by_hand import play_by_hand
+from experiments.games import Game, fingerprint
 from turncoat.environments import Adaptive, Environment
 
+PLAYS_LATE = "delay" in inspect.signature(tc.play).parameters  # not so in the first version
 
-def regret_of(environment: Environment, played: Any) -> float:
+
+def regret_of(game: Game, rep: int, environment: Environment, played: Any) -> float:
     """In mean losses against the planted path; where there is none, in the losses met, against their best arm."""
-    planted = planted_loss(environment)
+    planted = game.planted(rep, environment)
     if planted is not None:
         return float(environment.mean_losses(played).sum()) - planted
     assert isinstance(environment, Adaptive)
@@ -33,11 +37,16 @@ def regret_of(environment: Environment, played: Any) -> float:
 def play_once(game: Game, rep: int) -> str:
     """One game, as a line: name, repetition, regret, seconds of processor time, and a mark of the losses met."""
     environment = game.make(rep)
-    learner = tc.Turncoat(game.n_arms, seed=game.seed(rep, 2))
+    learner, allowed = tc.Turncoat(game.n_arms, seed=game.seed(rep, 2)), game.allowed(rep)
+    late = (game.delay, game.batch) != (0, 1)
     began = time.thread_time()
-    played = tc.play(learner, environment)
+    if allowed is not None or (late and not PLAYS_LATE):
+        played = play_by_hand(learner, environment, game.delay, game.batch, allowed)
+    else:
+        played = tc.play(learner, environment, **({"delay": game.delay, "batch": game.batch} if late else {}))
     took = time.thread_time() - began
-    found = round(regret_of(environment, played), 4), round(took, 6), fingerprint(environment)
+    regret = regret_of(game, rep, environment, played)
+    found = round(regret, 4), round(took, 6), fingerprint(game, rep, environment)
     return json.dumps([game.name, rep, *found])
 
 

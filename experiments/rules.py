@@ -152,7 +152,7 @@ def play_rule(rule: Rule, pieces: Iterable[tuple[Game, int]], threads: int, done
             for text in process.stdout:
                 name, rep, regret, seconds, mark = json.loads(text)
                 game = todo.pop((name, rep))
-                if mark != fingerprint(game.make(rep)):
+                if mark != fingerprint(game, rep, game.make(rep)):
                     raise RuleError(f"{rule.name} plays another game than this package under the name {name!r}")
                 done(Line(rule.player.key, rule.name, title(game), game.horizon, rep, regret, seconds))
         except BaseException:
