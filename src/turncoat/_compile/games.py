@@ -7,7 +7,6 @@ then the kernel is called by address, and the loop is compiled once for all envi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -33,7 +32,7 @@ from turncoat._compile.callbacks import (
     unpack,
     words_of,
 )
-from turncoat._compile.jit import compiled_as, dispatch, is_ours_function, jit_rule, without_refcount
+from turncoat._compile.jit import compiled_as, dispatch, jit_rule, without_refcount
 from turncoat.errors import OptionError
 
 _LOSS_OF: dict[type, Callable[..., Any]] = {}
@@ -121,24 +120,14 @@ def _played(Game: Any, spec: str, rule: tuple[Callable[..., Any], ...]) -> tuple
     """The callbacks `loss` and `see` of games with fields of these types. `rule`: a game registered anew has others."""
 
     def loss(words: Any, t: int, arm: int) -> float:
-        return float(loss_of(unpack(Game, spec, words), t, arm))
-
-    def guarded_loss(words: Any, t: int, arm: int) -> float:
-        try:
-            value: float = 1.0 * loss_of(unpack(Game, spec, words), t, arm)
-            return value
-        except Exception:
-            words[FAILED] = 1
-            return math.nan
+        value: float = 1.0 * loss_of(unpack(Game, spec, words), t, arm)  # a bool is a loss too
+        return value
 
     def seen(words: Any, t: int, arm: int) -> None:
-        try:
-            see(unpack(Game, spec, words), t, arm)
-        except Exception:
-            words[FAILED] = 1
+        see(unpack(Game, spec, words), t, arm)
 
     loss_rule, _, _, see_rule = rule
-    at_loss = callback(loss if is_ours_function(loss_rule) else guarded_loss, FLOAT_OF_ARM, loss_rule)
+    at_loss = callback(loss, FLOAT_OF_ARM, loss_rule)
     return at_loss, callback(seen, NOTHING_OF_ARM, see_rule) if see_rule is not _nothing_seen else 0
 
 
@@ -147,28 +136,16 @@ def _planned(Game: Any, spec: str, rule: tuple[Callable[..., Any], ...]) -> tupl
     """The callbacks `mean` and `planted`; 0 where losses are their own means, and where nothing is planted."""
 
     def mean(words: Any, t: int, arm: int) -> float:
-        try:
-            value: float = 1.0 * mean_of(unpack(Game, spec, words), t, arm)
-            return value
-        except Exception:
-            words[FAILED] = 1
-            return math.nan
+        value: float = 1.0 * mean_of(unpack(Game, spec, words), t, arm)  # a bool is a loss too
+        return value
 
     def planted(words: Any, t: int) -> int:
-        try:
-            return int(planted_of(unpack(Game, spec, words), t))
-        except Exception:
-            words[FAILED] = 1
-            return -1
+        return int(planted_of(unpack(Game, spec, words), t))
 
     loss_rule, mean_rule, planted_rule, _ = rule
     scatters, plants = mean_rule is not loss_rule, planted_rule is not _nothing_planted
     at_mean = callback(mean, FLOAT_OF_ARM, mean_rule) if scatters else 0
     return at_mean, callback(planted, INT_OF_ROUND, planted_rule) if plants else 0
-
-
-# An error cannot pass through a C function. The callback leaves a mark, and the caller raises. Loss kernels of the
-# package raise nothing, and are spared the guard, which costs 3 ns.
 
 
 def open_game(game: Any) -> Any:

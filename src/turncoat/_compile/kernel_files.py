@@ -81,7 +81,7 @@ def _kinds(signature: Any) -> Any:
 
 
 def attach(kernel: Any, function: Callable[..., Any], ours: bool) -> None:
-    """Give a numba dispatcher or C callback its place on disk, if it can have one, and announce when it compiles."""
+    """Give a numba dispatcher its place on disk, if it can have one, and announce when it compiles."""
     compiling.watch(getattr(kernel, "_compiler", None))
     if ours and CAN_KEEP and hasattr(kernel, "_cache"):
         kernel._cache = _FirstUse(function)
