@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.emptied import emptied
 from tests.service.postgres_server import EXISTING, PostgresMissingError, PrivateServer, create_database, drop_database
 from turncoat.service.http import logs
 from turncoat.service.store import Store, open_store
@@ -37,23 +38,24 @@ def private_server(_private_server: PrivateServer) -> PrivateServer:
     return _private_server
 
 
+def server_url(request: pytest.FixtureRequest) -> str:
+    """The server that TURNCOAT_TEST_POSTGRES names, else the private one, which runs from now on."""
+    existing = os.environ.get(EXISTING)
+    if existing:
+        return existing
+    private: PrivateServer = request.getfixturevalue("_private_server")
+    private.start()  # in case a test has killed it
+    return private.url
+
+
 @contextmanager
 def new_database(request: pytest.FixtureRequest, like: str | None = None) -> Iterator[str]:
-    """A database on the server that TURNCOAT_TEST_POSTGRES names, else on the private one."""
-
-    def server() -> str:
-        existing = os.environ.get(EXISTING)
-        if existing:
-            return existing
-        private: PrivateServer = request.getfixturevalue("_private_server")
-        private.start()  # in case a test has killed it
-        return private.url
-
-    url = create_database(server(), like)
+    """A database on that server."""
+    url = create_database(server_url(request), like)
     try:
         yield url
     finally:
-        drop_database(server(), url)
+        drop_database(server_url(request), url)
 
 
 @pytest.fixture
@@ -71,11 +73,26 @@ def migrated(request: pytest.FixtureRequest) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def _spare_databases(request: pytest.FixtureRequest, migrated: str) -> Iterator[list[str]]:
+    """Databases that tests have used, and that are again as `migrated` is."""
+    spare: list[str] = []
+    yield spare
+    for url in spare:
+        drop_database(server_url(request), url)
+
+
 @pytest.fixture
-def postgres_store_url(request: pytest.FixtureRequest, migrated: str) -> Iterator[str]:
-    """The URL of a new database with our tables."""
-    with new_database(request, like=migrated) as url:
-        yield url
+def postgres_store_url(request: pytest.FixtureRequest, migrated: str, _spare_databases: list[str]) -> Iterator[str]:
+    """The URL of a database with our tables and nothing in them: an emptied one if there is one, else a new one."""
+    server = server_url(request)
+    url = _spare_databases.pop() if _spare_databases else create_database(server, migrated)
+    yield url
+    server_url(request)
+    if emptied(url, migrated):
+        _spare_databases.append(url)
+    else:
+        drop_database(server, url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

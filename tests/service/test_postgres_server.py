@@ -9,6 +9,8 @@ import psycopg
 import pytest
 
 from tests.service import postgres_server
+from tests.service.conftest import new_database
+from tests.service.emptied import emptied
 from tests.service.postgres_server import PostgresMissingError, PrivateServer, create_database, drop_database
 
 TABLES = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
@@ -139,3 +141,39 @@ def test_a_server_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(postgres_server.SETTINGS, "fsync", "perhaps")
     with pytest.raises(RuntimeError, match='"fsync" requires a Boolean value'):
         PrivateServer()
+
+
+FILL = "INSERT INTO fact VALUES ('a', 'b'); CREATE TABLE more (x int); INSERT INTO more VALUES (1)"
+
+
+def test_an_emptied_database_is_as_it_was(migrated: str, request: pytest.FixtureRequest) -> None:
+    with new_database(request, like=migrated) as url:
+        with psycopg.connect(url) as mine, pytest.raises(psycopg.OperationalError):  # noqa: PT012
+            mine.execute(FILL)
+            mine.commit()
+            assert emptied(url, migrated)
+            mine.execute("SELECT 1")  # all other connections were ended
+        assert (one(url, TABLES), one(url, "SELECT COUNT(*) FROM fact")) == (one(migrated, TABLES), 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE fact ADD COLUMN more int",
+        "ALTER TABLE fact ADD CHECK (length(name) > 0)",
+        "CREATE INDEX more ON arm (arm)",
+        "DROP TABLE fact",
+        "DELETE FROM migration",
+        "CREATE VIEW more AS SELECT 1 AS x",
+        "CREATE FUNCTION more() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = 64', current_database()); END $$",
+        "INSERT INTO fact SELECT n::text, repeat('x', 100) FROM generate_series(1, 40000) AS n",
+    ],
+)
+def test_a_database_that_a_test_has_changed_is_not_used_again(
+    migrated: str, request: pytest.FixtureRequest, change: str
+) -> None:
+    with new_database(request, like=migrated) as url:
+        with psycopg.connect(url) as connection:
+            connection.execute(change.encode())
+        assert not emptied(url, migrated)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.service.conftest import new_database
 from turncoat.service import engine
 from turncoat.service.experiments import early_rewards, learn, record, rewards
 from turncoat.service.experiments.aggregates import KEYS, SUMS
@@ -67,10 +68,11 @@ def emptied(store: PostgresStore) -> Iterator[PostgresSession]:
 
 
 @pytest.fixture
-def postgres(postgres_store_url: str) -> Iterator[PostgresStore]:
-    store = PostgresStore(postgres_store_url)
-    yield store
-    store.close()
+def postgres(request: pytest.FixtureRequest, migrated: str) -> Iterator[PostgresStore]:
+    with new_database(request, like=migrated) as url:  # one of which PostgreSQL has no statistics
+        store = PostgresStore(url)
+        yield store
+        store.close()
 
 
 def test_what_a_batch_reads_does_not_grow_with_the_log(postgres: PostgresStore) -> None:
