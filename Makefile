@@ -53,15 +53,17 @@ QUICK_CHECKS = \
 TYPES = echo "-- mypy"; $(BIN)/python -m mypy
 
 # Work sharing: two processes claim test files one by one, from both ends of the list, until they meet (conftest.py).
-# What one has compiled the other finds on disk. $(call shared,PYTHON,PYTEST'S WORDS,BEFORE THE SECOND PROCESS)
+# What one has compiled the other finds on disk. A third process runs commands beside them: tests that wait for a
+# database or a server leave it a core. $(call shared,PYTHON,PYTEST'S WORDS,BEFORE THE SECOND PROCESS,IN THE THIRD)
 define shared
 claims=$$(mktemp -d); trap 'rm -rf $$claims' INT; \
+(status=0; $(or $(4),:); exit $$status) >$$claims.third 2>&1 & third=$$!; \
 (status=0; $(or $(3),:); \
  $(1) -m pytest -q -p no:cacheprovider --share=$$claims --from-the-end $(2) $(ARGS) || status=$$?; \
  exit $$status) >$$claims.log 2>&1 & second=$$!; status=0; \
 $(1) -m pytest -q --share=$$claims $(2) $(ARGS) || status=$$?; \
-wait $$second || status=$$?; \
-echo "-- the other process"; cat $$claims.log; rm -rf $$claims $$claims.log; \
+wait $$second || status=$$?; wait $$third || status=$$?; \
+echo "-- the other processes"; cat $$claims.third $$claims.log; rm -rf $$claims $$claims.third $$claims.log; \
 exit $$status
 endef
 
@@ -74,11 +76,10 @@ JIT_OFF = NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider
 # A browser and PostgreSQL for the tests: only on a build machine, and only for root. Elsewhere those tests may skip.
 SYSTEM = if [ "$${CI:-}" = true ] && [ "$$(id -u)" = 0 ]; then sh tests/install_system.sh; fi
 
-# The second process of `make test` begins with the types and the pass with the JIT off. $(call before,WHICH TESTS)
-define before
+# The third process of `make test`: the types and the pass with the JIT off. $(call beside,WHICH TESTS)
+define beside
 	($(TYPES)) || status=$$?; \
-	(echo "-- the pass with the JIT off"; $(JIT_OFF) -m "$(1)") || status=$$?; \
-	$(SYSTEM)
+	(echo "-- the pass with the JIT off"; $(JIT_OFF) -m "$(1)") || status=$$?
 endef
 
 FIGURES = \
@@ -99,10 +100,10 @@ quick: .venv/.dev
 	$(call timed,quick,$(QUICK_CHECKS); echo "-- the quick tests"; $(call shared,$(BIN)/python,$(QUICK)))
 
 test: .venv/.dev
-	$(call timed,test,$(QUICK_CHECKS); echo "-- the suite"; $(call shared,$(BIN)/python,$(MOST),$(call before,jit_off and not exhaustive)))
+	$(call timed,test,$(QUICK_CHECKS); echo "-- the suite"; $(call shared,$(BIN)/python,$(MOST),$(SYSTEM),$(call beside,jit_off and not exhaustive)))
 
 test-all: .venv/.dev
-	$(call timed,test-all,$(QUICK_CHECKS); echo "-- every test"; $(call shared,$(BIN)/python,,$(call before,jit_off)))
+	$(call timed,test-all,$(QUICK_CHECKS); echo "-- every test"; $(call shared,$(BIN)/python,,$(SYSTEM),$(call beside,jit_off)))
 
 oldest: .venv-oldest/.oldest
 	$(call timed,oldest,echo "-- the quick tests with the lowest versions allowed"; \

@@ -64,9 +64,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def claimed(session: pytest.Session, folder: Path) -> Iterator[pytest.Item]:
-    """The tests of the files that this process is the first to claim, by making an empty file of that name."""
+    """The tests of the files that this process is the first to claim, by making an empty file of that name.
+
+    From the end, the service comes first: it needs few kernels, and the other process compiles most of them meanwhile.
+    """
     files = [(path, list(items)) for path, items in groupby(session.items, key=lambda item: item.path)]
-    for path, items in reversed(files) if session.config.getoption("--from-the-end") else files:
+    if session.config.getoption("--from-the-end"):
+        files.reverse()
+        files.sort(key=lambda file: not file[0].is_relative_to(SERVICE))
+    for path, items in files:
         try:
             (folder / str(path.relative_to(TESTS)).replace("/", "-")).touch(exist_ok=False)
         except FileExistsError:
