@@ -1,9 +1,9 @@
-"""Generator of states-8d72b1b.json.gz. It was run once, at commit 8d72b1b: `python -m tests.compatibility.write`.
+"""Generator of states-<commit>.json.gz: `python -m tests.compatibility.write COMMIT [LEARNER …]`, run at that commit.
 
-The tests never run it, and it refuses to overwrite the file: later code must read what that commit wrote. For every
+The tests never run it, and it refuses to overwrite a file: later code must read what that commit wrote. For every
 learner, in every mode whose state differs, the file holds a state saved in the middle of a game, the decisions that
 were outstanding, and what the learner did next (`rounds.go_on`); for Turncoat also its explanation and certificates.
-Only the public interface is used.
+Only the public interface is used. states-98c032b has Turncoat alone, whose rule had changed since 8d72b1b.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import platform
+import sys
 from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import version
@@ -21,7 +22,6 @@ import turncoat as tc
 from tests.compatibility.rounds import How, ask, go_on, tell, thoughts, unit_loss
 from turncoat.learners import LEARNERS
 
-FILE = Path(__file__).parent / "states-8d72b1b.json.gz"
 T = 1000
 BEFORE = 200  # rounds that are played before a learner is saved
 LABELS = ["red", "green", "blue", "white", "black"]
@@ -86,6 +86,10 @@ def others() -> Iterator[tuple[str, tc.Learner, How]]:
 def turncoats() -> Iterator[tuple[str, tc.Turncoat, How]]:
     """Turncoat: many arms, changing arms, restricted asks, an unknown range of losses, late tells, a long game."""
     yield "turncoat, 40 arms", tc.Turncoat(40, seed=21), "plain"
+    many = tc.Turncoat(1500, seed=20)
+    for t in range(300):  # a detector restarts, and two arms that are told often are 1,024 apart
+        many.observe((3, 1027, 77, t)[t % 4], float(t >= 150) if t % 4 == 0 else unit_loss(t, t % 4), 0.25)
+    yield "turncoat, 1500 arms", many, "plain"
     yield "turncoat, restricted asks", tc.Turncoat(LABELS, seed=22), "allowed"
     yield "turncoat, unknown loss range", tc.Turncoat(LABELS, seed=23, loss_range="adaptive"), "any scale"
     everything = tc.Turncoat(["a", "b", "c"], seed=24, loss_range="adaptive")
@@ -142,8 +146,9 @@ def saved(learner: tc.Learner, how: How, rounds: int = BEFORE) -> dict[str, Any]
     return case
 
 
-def write() -> None:
-    """Write the file."""
+def write(commit: str, learners: set[str]) -> None:
+    """Write the file of a commit, for these learners, or for all if there are none."""
+    file_of_commit = Path(__file__).parent / f"states-{commit}.json.gz"
     cases = {name: saved(learner, "plain") for name, learner in bandits()}
     cases |= {name: saved(learner, how) for name, learner, how in (*others(), *turncoats())}
     for loss_range in ((0.0, 1.0), "adaptive"):
@@ -151,12 +156,13 @@ def write() -> None:
         made: Any = loss_range
         cases[f"turncoat, nothing told, {how}"] = saved(tc.Turncoat(3, seed=29, loss_range=made), how, rounds=0)
     assert {case["state"]["learner"] for case in cases.values()} == set(LEARNERS)
+    cases = {name: case for name, case in cases.items() if case["state"]["learner"] in (learners or set(LEARNERS))}
     packages = {name: version(name) for name in ("numba", "llvmlite", "numpy")}
     made_on = {"machine": platform.machine(), "libc": " ".join(platform.libc_ver()), **packages}
-    text = json.dumps({"commit": "8d72b1b", "made_on": made_on, "cases": cases}, allow_nan=False)
-    with FILE.open("xb") as file:
+    text = json.dumps({"commit": commit, "made_on": made_on, "cases": cases}, allow_nan=False)
+    with file_of_commit.open("xb") as file:
         file.write(gzip.compress(text.encode(), 9, mtime=0))
 
 
 if __name__ == "__main__":
-    write()
+    write(sys.argv[1], {*sys.argv[2:]})

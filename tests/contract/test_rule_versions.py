@@ -120,7 +120,7 @@ def test_a_newer_rule_is_refused(make: Maker) -> None:
 
 @pytest.mark.parametrize("rule", [None, 0, -1, True, "1", 1.5, [1]])
 def test_a_rule_that_is_none_is_refused(rule: Any) -> None:
-    with pytest.raises(StateError, match=r"the state's rule is .*; accepted are whole numbers from 1 to 2"):
+    with pytest.raises(StateError, match=r"the state's rule is .*; accepted are whole numbers from 1 to 3"):
         tc.restore({**tc.Turncoat(K, seed=8).state(), "rule": rule})
 
 
@@ -132,12 +132,12 @@ def test_a_master_is_refused_when_a_base_of_it_has_another_rule(monkeypatch: pyt
     assert tc.restore(older).state() == older
     with monkeypatch.context() as patch:
         raised(patch, tc.Turncoat, lambda state: state)
-        with pytest.raises(StateError, match="saved 'turncoat' of rule 2; accepted are those of rule 3"):
+        with pytest.raises(StateError, match="saved 'turncoat' of rule 3; accepted are those of rule 4"):
             tc.restore(older)
         newer = tc.Band(K, bases=["turncoat", "exp3"], seed=8)
-        assert newer.bases[0]["rule"] == 3 and "rule" not in newer.bases[1]
+        assert newer.bases[0]["rule"] == 4 and "rule" not in newer.bases[1]
         state = newer.state()
         assert tc.restore(state).state() == state
         assert tc.Band(K, bases=newer.bases, seed=8).bases == newer.bases
-    with pytest.raises(StateError, match=r"rule 3 of 'turncoat'.*upgrade turncoat"):
+    with pytest.raises(StateError, match=r"rule 4 of 'turncoat'.*upgrade turncoat"):
         tc.restore(state)

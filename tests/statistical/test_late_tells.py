@@ -98,5 +98,5 @@ def test_nothing_is_counted_twice() -> None:
             assert learner.state() == before
     assert learner.n_told == told.sum() > 100 and learner.n_outstanding == len(waiting) > 0
     state = learner.view()
-    assert np.array_equal(state.plays.sum(axis=0), told)
+    assert np.array_equal(state.plays.sum(axis=1), told)
     assert np.array_equal(state.samples[-1], told)  # of the follower that forgets nothing

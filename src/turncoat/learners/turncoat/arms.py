@@ -17,6 +17,7 @@ from turncoat._compile.jit import jit_entry, jit_step, without_refcount
 from turncoat.learners.turncoat.constants import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
 from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED, lead, raise_max, rebuild_max, refresh, untried
 from turncoat.learners.turncoat.mirror_bases import rebuild, rescale
+from turncoat.learners.turncoat.slots import slot_of
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.types import Vector
 
@@ -52,11 +53,12 @@ def grown(buffer: Vector) -> Vector:
     larger, _ = TurncoatState.lay_out(K=before.K + 1)
     after = TurncoatState(larger)
     after.max_trees[:] = ABSENT
+    after.owners[:] = np.arange(after.M)
     for name, old in before.items():
         new: Any = getattr(after, name)
         if name in TREES:
             new[after.P : after.P + before.K] = old[before.P : before.P + before.K]
-        elif name not in ("K", "P"):
+        elif isinstance(old, np.ndarray):
             new[tuple(slice(n) for n in old.shape)] = old
     enter(larger)
     return np.asarray(larger)
@@ -75,7 +77,8 @@ def enter(buffer: Vector) -> None:
     rebuild(state.weights)
     for i in range(N_DETECTORS):
         state.starts[i, arm] = state.clock[0]
-        state.sizes[i, arm, 0] = state.sizes[i, arm, 1] = 1.0
+        if state.owners[slot_of(arm)] == arm:
+            state.sizes[i, slot_of(arm)] = 1.0
         state.max_trees[state.P + arm, i] = untried(state.clock[0], arm)
     for i in range(N_DETECTORS, N_LEADERS):
         state.max_trees[state.P + arm, i] = UNTRIED

@@ -21,7 +21,7 @@ from turncoat.learners.turncoat.constants import (
     WINDOWS,
 )
 from turncoat.learners.turncoat.explanation_text import page_of
-from turncoat.learners.turncoat.state import BELIEFS, TurncoatState
+from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
 from turncoat.types import Label, Matrix
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ class Page(NamedTuple):
 
     first: int
     last: int
-    shares: tuple[float, ...]  # of each arm, in the order of `arms`
+    shares: tuple[
+        float, ...
+    ]  # of each arm, in the order of `arms`; of more than 1,024, of those with a slot (slots.py)
     trust: tuple[float, ...]  # in each base, at the end
 
 
@@ -183,9 +185,10 @@ def _followed(state: TurncoatState, i: int, arm: int, low: float, high: float) -
 
 def _pages(state: TurncoatState) -> tuple[Page, ...]:
     full, written, size = (int(number) for number in state.page)
-    pages = []
+    pages, plays = [], np.zeros((state.K, PAGES))
+    plays[state.owners.astype(int)] = state.plays
     for i in range(full + (written > 0)):
         n = size if i < full else written
         trust = state.trust[i] if i < full else state.p
-        pages.append(Page(i * size, i * size + n, tuple((state.plays[i] / n).tolist()), tuple(trust.tolist())))
+        pages.append(Page(i * size, i * size + n, tuple((plays[:, i] / n).tolist()), tuple(trust.tolist())))
     return tuple(pages)

@@ -28,6 +28,7 @@ from turncoat.learners.turncoat.constants import (
     TEST_EVERY,
     WINDOWS,
 )
+from turncoat.learners.turncoat.slots import slot_of
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import LARGEST_TOTAL
 from turncoat.random import uniform_at
@@ -138,15 +139,17 @@ def detect(state: TurncoatState, i: int, arm: int, reward: float) -> None:
     """Add a sample; every few pulls test whether the arm's mean has changed, and restart if it has."""
     state.counts[i, arm] += 1.0
     state.sums[i, arm] += reward
-    n, total = state.counts[i, arm], state.sums[i, arm]
+    n, total, slot = state.counts[i, arm], state.sums[i, arm], slot_of(arm)
+    if state.owners[slot] != arm:
+        return
     testing = n >= LEAST_PULLS and n % TEST_EVERY == 0
     threshold = math.log(ALARM * n) + 0.25 * math.log(state.guess[0]) if testing else 0.0
     found = threshold
     for side in range(2):
-        at, sums, size = state.at[i, arm, side], state.split_sums[i, arm, side], int(state.sizes[i, arm, side])
+        at, sums, size = state.at[i, slot, side], state.split_sums[i, slot, side], int(state.sizes[i, slot, side])
         at[size], sums[size] = n, total
         size = extend(at, sums, size, LOWER if side == 0 else UPPER)
-        state.sizes[i, arm, side] = size
+        state.sizes[i, slot, side] = size
         if testing:
             found = evidence(at, sums, size, found)
     if found > threshold:  # (9)
@@ -161,7 +164,8 @@ def start_again(state: TurncoatState, i: int, arm: int) -> None:
     What changed one arm may have changed all: the mean of these samples is moved as far as that of the arm, and then by
     DOUBTED of the way to its new mean.
     """
-    before, after = means_around(state.at[i, arm], state.split_sums[i, arm], state.sizes[i, arm])
+    slot = slot_of(arm)
+    before, after = means_around(state.at[i, slot], state.split_sums[i, slot], state.sizes[i, slot])
     for j in range(int(state.n_living[0])):
         k = int(state.living[j])
         n, total = state.counts[i, k] + state.recalled[i, k], state.sums[i, k] + state.recalled_sums[i, k]
@@ -170,7 +174,8 @@ def start_again(state: TurncoatState, i: int, arm: int) -> None:
         state.recalled_sums[i, k] = state.recalled[i, k] * (mean + DOUBTED * (after - mean))
         state.counts[i, k] = state.sums[i, k] = 0.0
         state.starts[i, k] = state.clock[0]
-        state.sizes[i, k, 0] = state.sizes[i, k, 1] = 1.0
+        if state.owners[slot_of(k)] == k:
+            state.sizes[i, slot_of(k)] = 1.0
         state.max_trees[state.P + k, i] = untried(state.clock[0], k)
         if state.recalled[i, k] > 0.0:
             level = DETECTOR_INDEX * math.log(2.0) / state.recalled[i, k]

@@ -19,7 +19,8 @@ follower proposes. All of it is known before the draw, so (5) is unbiased for th
     loss_range.py                      loss_range="adaptive"
     observers/history.py               what explain.py and explanation_text.py read
     observers/certificate.py           the guarantee, evaluated after the game
-    state_checks.py                    restored states: migration of earlier rules, and checks
+    slots.py                           room for long records, of the arms that are told often
+    earlier_rules.py, state_checks.py  restored states: migration of earlier rules; checks
 
 Guarantee: expected regret of order (S + 1) sqrt(KT) up to a logarithm, for all S and T at once, with T not given
 (Theorem W of docs/guarantee.md; `tc.turncoat_bound`); and sqrt(KT) behind its best base.
@@ -43,6 +44,7 @@ from turncoat.learners.base.declarations import Facts
 from turncoat.learners.base.saved_state import packed, unpacked
 from turncoat.learners.base.shared_master import FIRST
 from turncoat.learners.turncoat.constants import FIRST_GUESS, PRIOR, set_rates
+from turncoat.learners.turncoat.earlier_rules import migrated
 from turncoat.learners.turncoat.explain import Explanation, beliefs, explain
 from turncoat.learners.turncoat.explanation_text import few_lines
 from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED
@@ -51,7 +53,7 @@ from turncoat.learners.turncoat.observers.certificate import Certificate, certif
 from turncoat.learners.turncoat.planned_asks import PlanningLearner, ask_planned, tell_planned
 from turncoat.learners.turncoat.rule import ask, probability, tell
 from turncoat.learners.turncoat.state import TurncoatState, fill_tree
-from turncoat.learners.turncoat.state_checks import damage, from_rule_1
+from turncoat.learners.turncoat.state_checks import damage
 from turncoat.types import Label, Matrix, Seed, Vector
 
 register_learner(TurncoatState, ask=ask, tell=tell, probability=probability, planned=(ask_planned, tell_planned))
@@ -76,7 +78,7 @@ class Turncoat(PlanningLearner):
         when_not="means never change: kl-ucb had less regret; all losses are seen: cbce",
     )
     state_type = TurncoatState
-    rule_version = 2
+    rule_version = 3
     uses_horizon = False
     signed = ("x", "place", "max_trees", "vote")
 
@@ -100,6 +102,7 @@ class Turncoat(PlanningLearner):
         state.max_trees[:] = ABSENT
         state.max_trees[state.P : state.P + K] = UNTRIED
         fill_tree(state.max_trees, np.maximum)
+        state.owners[:] = np.arange(state.M)
         state.sizes[:] = 1.0
         state.fading[:, 0] = 1.0
         state.page[2] = 1.0
@@ -108,11 +111,12 @@ class Turncoat(PlanningLearner):
 
     @classmethod
     def _migrated(cls, state: dict[str, Any]) -> dict[str, Any]:
-        """A state of rule 1, made one of rule 2."""
-        if state.get("rule", 1) != 1 or cls.rule_version != 2:
+        """A state of rule 1 or 2, made one of rule 3."""
+        rule = state.get("rule", 1)
+        if rule > 2 or cls.rule_version != 3:
             return super()._migrated(state)
-        buffer = from_rule_1(unpacked(state.get("buffer"), "<f8").astype(np.float64))
-        return {**state, "rule": 2, "buffer": packed(buffer.astype("<f8", copy=False))}
+        buffer = migrated(unpacked(state.get("buffer"), "<f8").astype(np.float64), rule)
+        return {**state, "rule": 3, "buffer": packed(buffer.astype("<f8", copy=False))}
 
     def _damage(self) -> str:
         return damage(self.view()) or super()._damage()

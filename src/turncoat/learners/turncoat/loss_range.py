@@ -55,9 +55,10 @@ def stretch(buffer: Vector, above: float, kept: float, below: float) -> None:
         for k in range(state.K):
             state.sums[i, k] = above * state.counts[i, k] + kept * state.sums[i, k]
             state.recalled_sums[i, k] = above * state.recalled[i, k] + kept * state.recalled_sums[i, k]
+        for slot in range(state.M):
             for side in range(2):
-                at, sums = state.at[i, k, side], state.split_sums[i, k, side]
-                for j in range(int(state.sizes[i, k, side])):
+                at, sums = state.at[i, slot, side], state.split_sums[i, slot, side]
+                for j in range(int(state.sizes[i, slot, side])):
                     sums[j] = above * at[j] + kept * sums[j]
     for i in range(state.fading.shape[0]):
         state.fading[i, 2] = above * state.fading[i, 1] + kept * state.fading[i, 2]

@@ -33,6 +33,7 @@ from turncoat.learners.turncoat.mirror_bases import chance_in_mirrors, charge_mi
 from turncoat.learners.turncoat.observers.certificate import spend
 from turncoat.learners.turncoat.observers.history import Look, believe_in, first_look, look, record
 from turncoat.learners.turncoat.planning import draw_planned, no_plan, proposed
+from turncoat.learners.turncoat.slots import claim
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.mirror.entropy import step_dense_floors
 from turncoat.random import uniform
@@ -196,6 +197,7 @@ def finish(state: TurncoatState, arm: int, loss: float) -> None:
     """What does not depend on p: the baseline's means, the clock, detectors and followers."""
     see(state.seen, int(state.clock[0]), loss)
     state.clock[0] += 1
+    claim(state, arm)
     if state.place[arm] >= 0.0:
         learn(state, arm, loss)
 

@@ -11,6 +11,7 @@ from turncoat.types import Matrix, Vector
 
 CORNERS = 35  # of a detector's chain (glr.py): 64 candidate changes per arm
 PAGES = 64  # of the history
+SLOTS = 1024  # up to so many arms, each has room for its chains and its plays (slots.py)
 BELIEFS = 64  # the last ones are kept
 
 
@@ -23,6 +24,18 @@ def least_power(K: int) -> int:
     return P
 
 
+@jit_rule
+def n_slots(K: int) -> int:
+    """For how many of K arms there is a slot."""
+    return min(K, SLOTS)
+
+
+@jit_rule
+def n_listed(K: int) -> int:
+    """The room for a list of arms: none where there are so few that all of them are gone through."""
+    return K if K > SLOTS else 0
+
+
 def fill_tree(tree: Matrix, combine: Any) -> None:
     """Every row of a tree from the two below it, with numpy: compiling `rebuild` or `rebuild_max` takes longer."""
     n = len(tree) // 2
@@ -32,13 +45,15 @@ def fill_tree(tree: Matrix, combine: Any) -> None:
 
 
 class TurncoatState(State):
-    """K arms were ever there, n_living still are; P is the least power of two from K on.
+    """K arms were ever there, n_living still are; P is the least power of two from K on. M arms have a slot (slots.py).
 
     Trees have their root in row 1, the children of row i in rows 2i and 2i + 1, and arm k in row P + k.
     """
 
     K: int
     P: int = computed(least_power, "K")
+    M: int = computed(n_slots, "K")
+    L: int = computed(n_listed, "K")
     n_living: Vector = array(1)
     guess: Vector = array(1)  # N
     eta: Vector = array(1)  # the master's rate
@@ -61,16 +76,18 @@ class TurncoatState(State):
     starts: Matrix = array(N_DETECTORS, "K")  # the clock at the last restart
     recalled: Matrix = array(N_DETECTORS, "K")  # what is kept of the arm from before it, in samples
     recalled_sums: Matrix = array(N_DETECTORS, "K")
-    sizes: Vector = array(N_DETECTORS, "K", 2)  # of the chains
-    at: Vector = array(N_DETECTORS, "K", 2, CORNERS)
-    split_sums: Vector = array(N_DETECTORS, "K", 2, CORNERS)
+    owners: Vector = array("M")  # whose the slots are
+    credit: Vector = array("M")  # of the owners: so many tells of other arms they outlast
+    sizes: Vector = array(N_DETECTORS, "M", 2)  # of the chains
+    at: Vector = array(N_DETECTORS, "M", 2, CORNERS)
+    split_sums: Vector = array(N_DETECTORS, "M", 2, CORNERS)
     n_restarts: Vector = array(N_DETECTORS)
     fading: Matrix = array(N_FOLLOWERS, 3)  # how much too large its numbers are; its samples; their rewards
     samples: Matrix = array(N_FOLLOWERS, "K")
     rewards: Matrix = array(N_FOLLOWERS, "K")
     spent: Vector = array(3)  # the certificate's two sums (certificate.py), and tells that it does not cover
     page: Vector = array(3)  # of the history: the one being written, rounds on it, rounds that fit on it
-    plays: Matrix = array(PAGES, "K")  # rounds of each arm on each page
+    plays: Matrix = array("M", PAGES)  # rounds of each owner of a slot on each page
     trust: Matrix = array(PAGES, N_BASES)  # p at the end of each page
     vote: Vector = array(3)  # the arm with the most votes, how many more than all others, the last round without doubt
     beliefs: Matrix = array(BELIEFS, 4)  # since when, which arm, its q summed up, tells: a ring; n_beliefs - 1 is now

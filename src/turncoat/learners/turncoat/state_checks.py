@@ -1,9 +1,4 @@
-"""Restored states: migration of those of an earlier rule, and checks before compiled code uses numbers as indices.
-
-    rule 1    the slow base was charged its mean loss, and had another rate and floor; `spent` held eight sums
-
-A migrated state keeps weights, trust, samples and history. Its certificate begins anew: earlier tells are not covered.
-"""
+"""Checks of restored states, before compiled code uses numbers as indices. Earlier rules: earlier_rules.py."""
 
 from __future__ import annotations
 
@@ -11,42 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from turncoat._compile.state import HEAD, LENGTH
 from turncoat.learners.base.saved_state import are_counts
 from turncoat.learners.base.shared_master import FIRST
 from turncoat.learners.parts.glr import chain_damage
 from turncoat.learners.turncoat.constants import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates
 from turncoat.learners.turncoat.index_bases import ABSENT
 from turncoat.learners.turncoat.observers.history import ENOUGH
-from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState, fill_tree, least_power
+from turncoat.learners.turncoat.slots import MOST_CREDIT, slots_of
+from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState, fill_tree
 from turncoat.mirror.entropy import LARGEST_TOTAL, SMALLEST_TOTAL
-from turncoat.types import Vector
 
-OLD_SUMS, SUMS = 8, 3
-LARGEST_GUESS = 2.0**60
 SAFE = 1.0 + 1e-9  # for what rounding may add
 SUM_TOLERANCE = 1e-9
 ROOM = 1e20  # for totals between two rescalings, while arms come
 
 
-def from_rule_1(buffer: Vector) -> Vector:
-    """The buffer under this rule. One that rule 1 cannot have written is returned as it is, and refused later."""
-    K = int(buffer[HEAD]) if buffer.size > HEAD and 1.0 <= buffer[HEAD] <= buffer.size else 0
-    fresh = TurncoatState.lay_out(K=K)[0] if K else np.empty(0)
-    if buffer.size != fresh.size + OLD_SUMS - SUMS:
-        return buffer
-    at = TurncoatState.layout.fields["spent"].at.at({"K": K, "P": least_power(K), LENGTH: buffer.size})
-    fresh[:at], fresh[at + SUMS :] = buffer[:at], buffer[at + OLD_SUMS :]
-    state = TurncoatState(fresh)
-    state.spent[2] = float(state.clock[0])
-    if 1.0 <= state.n_living[0] <= K and 1.0 <= state.guess[0] <= LARGEST_GUESS:
-        set_rates(state)
-    return fresh
-
-
 def damage(state: TurncoatState) -> str:
     """What is wrong with the numbers of a state, which are finite; empty if nothing is."""
-    looks = (_arms, _rates, _trust, _mirrors, _leaders, _detectors, _followers, _history)
+    looks = (_arms, _rates, _trust, _mirrors, _leaders, _slots, _detectors, _followers, _history)
     return next((wrong for look in looks if (wrong := look(state))), "")
 
 
@@ -121,6 +98,14 @@ def _leaders(state: TurncoatState) -> str:
     return ""
 
 
+def _slots(state: TurncoatState) -> str:
+    if not are_counts(state.owners, state.credit) or np.any(state.owners >= state.K):
+        return "owners and credit hold no arms"
+    if np.any(slots_of(state.owners) != np.arange(state.M)) or np.any(state.credit > MOST_CREDIT):
+        return "owners and credit are not those of the slots"
+    return ""
+
+
 def _detectors(state: TurncoatState) -> str:
     n, clock = state.counts, state.clock[0]
     if not are_counts(n, state.starts, state.n_restarts, state.sizes, state.at):
@@ -129,10 +114,11 @@ def _detectors(state: TurncoatState) -> str:
         return "more was counted than was told"
     if np.any(state.recalled > RECALLED) or np.any(state.recalled_sums > state.recalled * SAFE):
         return "recalled and recalled_sums hold more than is kept"
-    for i, arm, side in np.ndindex(*state.sizes.shape):
-        size = float(state.sizes[i, arm, side])
-        total = float(state.sums[i, arm])
-        if wrong := chain_damage(state.at[i, arm, side], state.split_sums[i, arm, side], size, float(n[i, arm]), total):
+    owners = state.owners.astype(int)
+    for i, slot, side in np.ndindex(*state.sizes.shape):
+        size, told = float(state.sizes[i, slot, side]), float(n[i, owners[slot]])
+        total = float(state.sums[i, owners[slot]])
+        if wrong := chain_damage(state.at[i, slot, side], state.split_sums[i, slot, side], size, told, total):
             return wrong
     return ""
 

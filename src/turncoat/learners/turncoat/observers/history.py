@@ -2,6 +2,7 @@
 
 The history has 64 pages. A page holds how often each arm was told over some rounds, and how much each base was trusted
 at their end. When all pages are full, neighbours are put on one page, and pages hold twice the rounds from then on.
+Of more than 1,024 arms, pages count those that have a slot (slots.py), from when they got it.
 
 The arm believed best is found by a vote. At each tell, the arm that is the most likely to be served gets as many votes
 as that probability; an arm's votes and those of all others cancel out (Boyer & Moore's majority vote, with weights), so
@@ -20,6 +21,7 @@ from typing import TypeAlias
 
 from turncoat._compile.jit import jit_rule, jit_step
 from turncoat.learners.turncoat.constants import N_BASES
+from turncoat.learners.turncoat.slots import slot_of
 from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState
 
 ENOUGH = 48.0  # votes
@@ -31,8 +33,9 @@ def record(state: TurncoatState, arm: int) -> None:
     """One more round of an arm; the last one that is left is believed best."""
     if state.n_living[0] == 1.0:
         believe(state, int(state.living[0]), 1.0, 1.0 if believed(state) == state.living[0] else 0.0)
-    page = int(state.page[0])
-    state.plays[page, arm] += 1.0
+    page, slot = int(state.page[0]), slot_of(arm)
+    if state.owners[slot] == arm:
+        state.plays[slot, page] += 1.0
     state.page[1] += 1.0
     if state.page[1] < state.page[2]:
         return
@@ -48,16 +51,13 @@ def record(state: TurncoatState, arm: int) -> None:
 def bind(state: TurncoatState) -> None:
     """Two pages become one."""
     half = PAGES // 2
+    for slot in range(state.M):
+        for i in range(half):
+            state.plays[slot, i] = state.plays[slot, 2 * i] + state.plays[slot, 2 * i + 1]
+        state.plays[slot, half:] = 0.0
     for i in range(half):
-        for k in range(state.K):
-            state.plays[i, k] = state.plays[2 * i, k] + state.plays[2 * i + 1, k]
-        for h in range(N_BASES):
-            state.trust[i, h] = state.trust[2 * i + 1, h]
-    for i in range(half, PAGES):
-        for k in range(state.K):
-            state.plays[i, k] = 0.0
-        for h in range(N_BASES):
-            state.trust[i, h] = 0.0
+        state.trust[i] = state.trust[2 * i + 1]
+    state.trust[half:] = 0.0
     state.page[0] = half
     state.page[2] *= 2.0
 
