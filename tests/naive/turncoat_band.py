@@ -48,6 +48,7 @@ class Recipe(NamedTuple):
     most_slow_rate: float
     all_planned: int  # up to so many arms all are planned; of more, the m of the largest indices, or as many as this
     most_planned: int  # and so many at most
+    many: int  # of more arms, a restart moves what is known of those only whose index was computed since the last one
 
 
 def kl_upper(p: REAL, level: REAL) -> REAL:
@@ -116,6 +117,9 @@ class TurncoatBand:
         self.since = [[0] * K for _ in range(recipe.n_detectors)]  # rounds before this one a detector has forgotten
         self.recalled = [[(REAL(0), REAL(0))] * K for _ in range(recipe.n_detectors)]  # but for samples, and their sum
         self.n_restarts = [0] * recipe.n_detectors
+        self.computed: list[set[int]] = [
+            set() for _ in range(recipe.n_detectors)
+        ]  # whose index, since the last restart
         self.fast = REAL(0.5)
 
     # -- rates ------------------------------------------------------------------------------------------------------
@@ -236,10 +240,11 @@ class TurncoatBand:
         if glr(self.history(i, a)) > math.log(self.recipe.alarm * n * self.N**0.25):
             self.n_restarts[i] += 1
             before, after = means_around_a_change(self.history(i, a))
-            for k in range(self.K):
+            moved = sorted(self.computed[i]) if self.recipe.many < self.K else range(self.K)
+            for k in moved:
                 self.recalled[i][k] = self.idea(i, k, before, after) if k != a else (REAL(0), REAL(0))
-            self.since[i] = [self.t] * self.K
-            for k in range(self.K):
+            self.since[i], self.computed[i] = [self.t] * self.K, set()
+            for k in moved:
                 n_k, total = self.recalled[i][k]
                 level = self.recipe.detector_index * np.log(REAL(2))
                 self.indices[i, k] = kl_upper(total / n_k, level / n_k) if n_k > 0 else UNTRIED + lot(i, k)
@@ -263,6 +268,7 @@ class TurncoatBand:
         for i in range(self.recipe.n_detectors):
             n, total = self.known(i, k)
             if n > 0:
+                self.computed[i].add(k)
                 u = max(self.t - self.since[i][k], 2)
                 self.indices[i, k] = kl_upper(total / n, REAL(self.recipe.detector_index) * np.log(REAL(u)) / n)
         for i in range(len(self.recipe.windows)):

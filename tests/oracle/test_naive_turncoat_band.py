@@ -34,6 +34,7 @@ SMALL = Recipe(
     most_slow_rate=0.5,
     all_planned=4,
     most_planned=8,
+    many=1024,
 )
 
 

@@ -19,6 +19,8 @@ from tests.oracle.test_changes import changing
 from turncoat.decision import Decision
 from turncoat.learners.parts.importance_weights import LARGEST
 from turncoat.learners.turncoat import Turncoat, constants, planning
+from turncoat.learners.turncoat.mirror_bases import FOLDED
+from turncoat.learners.turncoat.state import SLOTS
 
 CLOSE = 1e-10
 TIE = 1e-12  # indices nearer than this are equals
@@ -47,6 +49,7 @@ RECIPE = Recipe(
     most_slow_rate=constants.MOST_SLOW_RATE,
     all_planned=planning.ALL,
     most_planned=planning.MOST,
+    many=SLOTS,
 )
 
 
@@ -155,6 +158,31 @@ def test_decisions_that_were_planned_and_are_late(K: int) -> None:
 
 def test_a_thousand_arms_and_hardly_any_rounds() -> None:
     play(1000, PATTERNS["real_valued"](40, 1000, 2))
+
+
+def shifting_rounds(K: int, n: int, seed: int, some: int = 7) -> Iterator[Round]:
+    """Rounds decided elsewhere: mostly of a few arms, whose losses jump; the probabilities are those of no rule."""
+    chance = np.random.default_rng(seed)
+    for t in range(n):
+        arm = int(chance.integers(some)) * (K // some) if chance.random() < 0.9 else int(chance.integers(K))
+        loss = float(chance.random() < (0.9 if (arm + t // 90) % 3 else 0.1))
+        yield Round(arm, None, None, None, float(chance.uniform(0.02, 1.0)), loss)
+
+
+@pytest.mark.parametrize(("K", "n"), [(3, 500), (17, 500), (70, 900), (1500, 500)])
+def test_rounds_of_changing_arms(K: int, n: int) -> None:
+    """Detectors restart, weights rise and fall: of 70 arms and more they fall below their offset."""
+    learner, oracle = Turncoat(K, seed=1), TurncoatBand(K, RECIPE)
+    lowest = 0.0
+    for t, one in enumerate(shifting_rounds(K, n, seed=K), 1):
+        feed(learner, one)
+        tell(learner, oracle, one)
+        lowest = min(lowest, float(learner.view().weights.min()))
+        if t <= 20 or t % 50 == 0:
+            assert_close(learner, oracle)
+            assert_same_rates(learner, oracle)
+    assert oracle.n_restarts[0] >= 3
+    assert (lowest < 0.0) == (K > FOLDED)
 
 
 def rare_rounds(K: int, n: int, tiny: float, seed: int) -> Iterator[Round]:

@@ -86,15 +86,15 @@ def test_weights_are_rescaled_before_they_vanish_or_overflow() -> None:
     state = learner.view()
     fell, rose = np.zeros(constants.N_MIRRORS), np.zeros(constants.N_MIRRORS)
     for t in range(400):
-        before = state.weights[1] + state.offset
+        before = state.weights[1] + 2.0 * state.offset
         tell_many(learner, [(t % 2, 1e-12, 1.0)])
-        fell += state.weights[1] + state.offset > 1e100 * before
-        total = state.weights[1] + state.offset
+        total = state.weights[1] + 2.0 * state.offset
+        fell += total > 1e100 * before
         assert ((total > SMALLEST_TOTAL) & (total < LARGEST_TOTAL)).all()
     for t in range(3000):
-        before = state.weights[1] + state.offset
+        before = state.weights[1] + 2.0 * state.offset
         tell_many(learner, [(t % 2, 1e-12, 0.0)])
-        rose += state.weights[1] + state.offset < 1e-100 * before
+        rose += state.weights[1] + 2.0 * state.offset < 1e-100 * before
     assert (fell[: constants.N_CLIPPED] > 0).all()
     assert (rose[constants.N_CLIPPED :] > 0).all()
     check(learner)
@@ -137,6 +137,8 @@ DAMAGE = [
     ("weights", (1, 0), 0.1),
     ("weights", (5, 0), 0.3),
     ("weights", (7, 0), 0.3),
+    ("alive", 5, 2.0),
+    ("alive", 7, 1.0),
     ("offset", 0, 0.1),
     ("max_trees", (1, 0), 5.0),
     ("max_trees", (5, 0), 9.0),
@@ -150,7 +152,12 @@ DAMAGE = [
     ("sizes", (0, 1, 1), 35.0),
     ("at", (0, 0, 0, 1), 1e6),
     ("split_sums", (0, 0, 1, 1), 1e6),
+    ("owners", 0, 1.0),
+    ("owners", 0, 7.0),
+    ("credit", 0, 0.5),
     ("n_restarts", 0, 1e6),
+    ("restarted", 0, 1e6),
+    ("n_listed", 0, 1.0),
     ("recalled", (0, 0), constants.RECALLED + 1.0),
     ("recalled_sums", (0, 0), 1.0),
     ("fading", (0, 0), 0.5),
@@ -185,6 +192,32 @@ def test_what_it_cannot_have_written_is_not_restored(field: str, where: Any, val
         tc.restore(learner.state())
 
 
+@pytest.mark.parametrize(
+    ("field", "where", "value"),
+    [
+        ("listed", (0, 0), 1500.0),
+        ("listed", (0, 0), 77.0),
+        ("is_listed", (0, 77), 1.0),
+        ("n_listed", 0, 0.0),
+        ("owners", 3, 4.0),
+        ("owners", 3, 1500.0),
+        ("credit", 3, 1e6),
+    ],
+)
+def test_lists_and_slots_that_do_not_agree_are_not_restored(field: str, where: Any, value: float) -> None:
+    learner = tc.Turncoat(1500, seed=1)
+    tell_many(learner, [(t % 3, 0.5, (t % 5) / 4) for t in range(60)])
+    tc.restore(learner.state())
+    getattr(learner.view(), field)[where] = value
+    with pytest.raises(StateError, match="damaged"):
+        tc.restore(learner.state())
+
+
+def weigh_less_than_nothing(state: Any) -> None:
+    state.weights[state.P, constants.N_CLIPPED] = -0.5 * state.offset[constants.N_CLIPPED]
+    rebuild(state.weights)
+
+
 def crown_nobody(state: Any) -> None:
     """Leaf 7 is no arm of three: what compiled code found there it took for an arm, and read beyond the buffer."""
     state.max_trees[[7, 3, 1]] = 9.0
@@ -213,7 +246,15 @@ def lift_the_floors(state: Any) -> None:
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize(
-    "harm", [crown_nobody, lead_with_others, weigh_next_to_nothing, weigh_next_to_infinity, lift_the_floors]
+    "harm",
+    [
+        weigh_less_than_nothing,
+        crown_nobody,
+        lead_with_others,
+        weigh_next_to_nothing,
+        weigh_next_to_infinity,
+        lift_the_floors,
+    ],
 )
 def test_damage_that_agrees_with_itself_is_not_restored(harm: Callable[[Any], None]) -> None:
     """Sums and largest indices are what their leaves say, and yet no learner has written them."""

@@ -13,15 +13,24 @@ from typing import Any
 import numpy as np
 
 from turncoat._compile.dispatch import view_of
-from turncoat._compile.jit import jit_entry, jit_step, without_refcount
+from turncoat._compile.jit import jit, jit_entry, jit_step, without_refcount
 from turncoat.learners.turncoat.constants import N_DETECTORS, N_LEADERS, N_MIRRORS, set_rates
-from turncoat.learners.turncoat.index_bases import ABSENT, UNTRIED, lead, raise_max, rebuild_max, refresh, untried
-from turncoat.learners.turncoat.mirror_bases import rebuild, rescale
+from turncoat.learners.turncoat.index_bases import (
+    ABSENT,
+    UNTRIED,
+    enlist_all,
+    lead,
+    raise_max,
+    rebuild_max,
+    refresh,
+    untried,
+)
+from turncoat.learners.turncoat.mirror_bases import FOLDED, fold, rebuild, rescale, sum_up
 from turncoat.learners.turncoat.slots import slot_of
-from turncoat.learners.turncoat.state import TurncoatState
+from turncoat.learners.turncoat.state import TurncoatState, fill_tree
 from turncoat.types import Vector
 
-TREES = ("weights", "max_trees")  # whose leaves stand from row P on
+TREES = ("weights", "max_trees", "alive")  # whose leaves stand from row P on
 
 
 @jit_entry
@@ -36,7 +45,10 @@ def retire(buffer: Vector, arm: int) -> None:
     leaf = state.P + arm
     for i in range(N_MIRRORS):
         state.weights[leaf, i] = 0.0
-    rebuild(state.weights)
+    sum_up(state.weights, leaf >> 1)
+    count(state.alive, leaf, -1.0)
+    if n == FOLDED:
+        fold(state)
     for i in range(N_MIRRORS):
         rescale(state, i, 1.0 / (state.weights[1, i] + n * state.offset[i]))
     for i in range(N_LEADERS):
@@ -45,6 +57,14 @@ def retire(buffer: Vector, arm: int) -> None:
     lead(state)
     set_rates(state)
     uncover(state)
+
+
+@jit
+def count(alive: Vector, node: int, more: float) -> None:
+    """One arm more or less, at this leaf."""
+    while node >= 1:
+        alive[node] += more
+        node >>= 1
 
 
 def grown(buffer: Vector) -> Vector:
@@ -60,6 +80,9 @@ def grown(buffer: Vector) -> Vector:
             new[after.P : after.P + before.K] = old[before.P : before.P + before.K]
         elif isinstance(old, np.ndarray):
             new[tuple(slice(n) for n in old.shape)] = old
+    fill_tree(after.alive, np.add)
+    if before.L == 0:
+        enlist_all(after)
     enter(larger)
     return np.asarray(larger)
 
@@ -71,6 +94,7 @@ def enter(buffer: Vector) -> None:
     n, arm = int(state.n_living[0]), state.K - 1
     state.living[n], state.place[arm] = arm, n
     state.n_living[0] = n + 1
+    count(state.alive, state.P + arm, 1.0)
     rebuild(state.weights)
     for i in range(N_MIRRORS):
         state.weights[state.P + arm, i] = state.weights[1, i] / n

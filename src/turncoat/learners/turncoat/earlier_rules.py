@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from turncoat._compile.state import HEAD, LENGTH, State, array, computed
-from turncoat.learners.turncoat.constants import N_BASES, N_CLIPPED, N_MIRRORS, N_SIGNED, set_rates
+from turncoat.learners.turncoat.constants import N_BASES, N_CLIPPED, N_DETECTORS, N_MIRRORS, N_SIGNED, set_rates
+from turncoat.learners.turncoat.index_bases import enlist_all
 from turncoat.learners.turncoat.slots import slots_of
-from turncoat.learners.turncoat.state import BELIEFS, CORNERS, PAGES, SLOTS, TurncoatState, least_power
+from turncoat.learners.turncoat.state import BELIEFS, CORNERS, PAGES, SLOTS, TurncoatState, fill_tree, least_power
 from turncoat.types import Ints, Matrix, Vector
 
 OLD_CLIPPED, OLD_SIGNED, OLD_DETECTORS, OLD_FOLLOWERS = 3, 6, 1, 4
@@ -91,6 +92,13 @@ def migrated(buffer: Vector, rule: int) -> Vector:
             new[...] = old
     _take_slots(before, state)
     _take_bases(before, state)
+    state.alive[state.P : state.P + K] = state.place >= 0.0
+    fill_tree(state.alive, np.add)
+    for i in range(N_DETECTORS):  # of arms that were added later, the start is later
+        alive = state.place >= 0.0
+        state.restarted[i] = state.starts[i][alive].min(initial=state.clock[0]) if state.n_restarts[i] > 0.0 else 0.0
+    if 1.0 <= state.n_living[0] <= K and 0.0 <= state.living.min() <= state.living.max() < K:
+        enlist_all(state)
     state.spent[2] = float(state.clock[0])
     if 1.0 <= state.n_living[0] <= K and 1.0 <= state.guess[0] <= LARGEST_GUESS:
         set_rates(state)

@@ -138,7 +138,7 @@ def explain(learner: Turncoat) -> Explanation:
         ),
         bases=_bases(state, arms, *learner.loss_range),
         restarts=tuple(
-            (NAMES[N_MIRRORS + i], int(n), int(state.starts[i][alive].min()) if n > 0 else None)  # new arms are later
+            (NAMES[N_MIRRORS + i], int(n), int(state.restarted[i]) if n > 0 else None)
             for i, n in enumerate(state.n_restarts)
         ),
         pages=_pages(state),
@@ -164,7 +164,7 @@ def _bases(state: TurncoatState, arms: tuple[Label, ...], low: float, high: floa
 
 def _detected(state: TurncoatState, i: int, arm: int, low: float, high: float) -> str:
     """Why a detector proposes its leader."""
-    n, start = state.counts[i, arm], int(state.starts[i, arm])
+    n, start = state.counts[i, arm], int(max(state.starts[i, arm], state.restarted[i]))
     since = f"since round {start:,}" if start else "since the start"
     if n == 0.0:
         known = "what it recalls from before" if state.recalled[i, arm] > 0.0 else "nothing"

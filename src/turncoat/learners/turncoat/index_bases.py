@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from turncoat._compile.jit import jit, jit_step
+from turncoat._compile.jit import jit, jit_rule, jit_step
 from turncoat.learners.parts.glr import LOWER, UPPER, evidence, extend, kl
 from turncoat.learners.parts.kl import upper
 from turncoat.learners.turncoat.constants import (
@@ -36,6 +36,7 @@ from turncoat.types import Matrix, Vector
 
 UNTRIED = 2.0  # above any index of an arm that was tried; up to 1 more at random
 ABSENT = -1.0  # below any index
+LOG_2 = math.log(2.0)
 _LOT = np.uint64(2718281828)
 
 KEPT = tuple(1.0 - 1.0 / window for window in WINDOWS)  # of everything, each round
@@ -45,6 +46,15 @@ KEPT = tuple(1.0 - 1.0 / window for window in WINDOWS)  # of everything, each ro
 def untried(now: int, arm: int) -> float:
     """The index of an untried arm: untried arms come in a random order, which does not depend on the number of asks."""
     return UNTRIED + uniform_at(_LOT, now, arm)
+
+
+@jit
+def set_index(tree: Matrix, i: int, node: int, index: float) -> None:
+    """Set a leaf of a max tree, for one base."""
+    tree[node, i] = index
+    while node > 1:
+        node >>= 1
+        tree[node, i] = max(tree[2 * node, i], tree[2 * node + 1, i])
 
 
 @jit
@@ -96,6 +106,29 @@ def lead(state: TurncoatState) -> None:
         state.leaders[i] = find_leader(state.max_trees, i)
 
 
+@jit_rule
+def since(state: TurncoatState, i: int, arm: int) -> float:
+    """The round from which on detector i knows an arm: its last restart, or when the arm was added."""
+    return max(float(state.starts[i, arm]), float(state.restarted[i]))
+
+
+@jit_rule
+def enlist(state: TurncoatState, i: int, arm: int) -> None:
+    """Note that the index of an arm was computed, where not all arms are gone through at a restart."""
+    if state.L > 0 and state.is_listed[i, arm] == 0.0:
+        state.listed[i, int(state.n_listed[i])] = arm
+        state.is_listed[i, arm] = 1.0
+        state.n_listed[i] += 1.0
+
+
+def enlist_all(state: TurncoatState) -> None:
+    """Enlist all living arms."""
+    if state.L > 0:
+        living = state.living[: int(state.n_living[0])].astype(int)
+        state.n_listed[:], state.listed[:, : living.size] = living.size, living
+        state.is_listed[:, living] = 1.0
+
+
 @jit_step
 def refresh(state: TurncoatState, arm: int) -> None:
     """Compute the indices of an arm."""
@@ -103,10 +136,11 @@ def refresh(state: TurncoatState, arm: int) -> None:
     for i in range(N_DETECTORS):
         n = state.counts[i, arm] + state.recalled[i, arm]
         if n > 0.0:
-            level = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - state.starts[i, arm], 2.0)) / n
+            level = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - since(state, i, arm), 2.0)) / n
             state.max_trees[leaf, i] = upper(
                 min((state.sums[i, arm] + state.recalled_sums[i, arm]) / n, 1.0), level
             )  # (10)
+            enlist(state, i, arm)
     for i in range(N_FOLLOWERS):
         w, n_all, rewards = state.fading[i, 0], state.fading[i, 1], state.fading[i, 2]
         n = state.samples[i, arm] / w + PSEUDO_SAMPLES
@@ -162,26 +196,37 @@ def start_again(state: TurncoatState, i: int, arm: int) -> None:
     """Restart detector i after an alarm at this arm: it forgets all but RECALLED samples of every other arm.
 
     What changed one arm may have changed all: the mean of these samples is moved as far as that of the arm, and then by
-    DOUBTED of the way to its new mean.
+    DOUBTED of the way to its new mean. Of more than 1,024 arms, those are gone through whose index was computed since
+    the restart before (all arms have been, K rounds later): the others keep what is recalled of them as it is. So a
+    restart takes no longer than the rounds since the one before.
     """
     slot = slot_of(arm)
     before, after = means_around(state.at[i, slot], state.split_sums[i, slot], state.sizes[i, slot])
-    for j in range(int(state.n_living[0])):
-        k = int(state.living[j])
-        n, total = state.counts[i, k] + state.recalled[i, k], state.sums[i, k] + state.recalled_sums[i, k]
-        state.recalled[i, k] = min(n, RECALLED) if k != arm else 0.0
-        mean = min(max(total / n + after - before, 0.0), 1.0) if n > 0.0 else 0.0
-        state.recalled_sums[i, k] = state.recalled[i, k] * (mean + DOUBTED * (after - mean))
-        state.counts[i, k] = state.sums[i, k] = 0.0
-        state.starts[i, k] = state.clock[0]
-        if state.owners[slot_of(k)] == k:
-            state.sizes[i, slot_of(k)] = 1.0
-        state.max_trees[state.P + k, i] = untried(state.clock[0], k)
-        if state.recalled[i, k] > 0.0:
-            level = DETECTOR_INDEX * math.log(2.0) / state.recalled[i, k]
-            state.max_trees[state.P + k, i] = upper(state.recalled_sums[i, k] / state.recalled[i, k], level)
-    for node in range(state.P - 1, 0, -1):
-        state.max_trees[node, i] = max(state.max_trees[2 * node, i], state.max_trees[2 * node + 1, i])
+    every = state.L == 0
+    for j in range(int(state.n_living[0] if every else state.n_listed[i])):
+        k = int(state.living[j] if every else state.listed[i, j])
+        if state.place[k] >= 0.0:
+            forget(state, i, k, arm, before, after)
+        if not every:
+            state.is_listed[i, k] = 0.0
+    state.restarted[i], state.n_listed[i] = state.clock[0], 0.0
+
+
+@jit_step
+def forget(state: TurncoatState, i: int, k: int, changed: int, before: float, after: float) -> None:
+    """Let detector i forget all but RECALLED samples of arm k, because the mean of arm `changed` has changed."""
+    n, total = state.counts[i, k] + state.recalled[i, k], state.sums[i, k] + state.recalled_sums[i, k]
+    state.recalled[i, k] = min(n, RECALLED) if k != changed else 0.0
+    mean = min(max(total / n + after - before, 0.0), 1.0) if n > 0.0 else 0.0
+    state.recalled_sums[i, k] = state.recalled[i, k] * (mean + DOUBTED * (after - mean))
+    state.counts[i, k] = state.sums[i, k] = 0.0
+    state.starts[i, k] = state.clock[0]
+    if state.owners[slot_of(k)] == k:
+        state.sizes[i, slot_of(k)] = 1.0
+    index = untried(state.clock[0], k)
+    if state.recalled[i, k] > 0.0:
+        index = upper(state.recalled_sums[i, k] / state.recalled[i, k], DETECTOR_INDEX * LOG_2 / state.recalled[i, k])
+    set_index(state.max_trees, i, state.P + k, index)
 
 
 @jit

@@ -80,7 +80,7 @@ class Turncoat(PlanningLearner):
     state_type = TurncoatState
     rule_version = 3
     uses_horizon = False
-    signed = ("x", "place", "max_trees", "vote")
+    signed = ("x", "rest", "weights", "place", "max_trees", "vote")
 
     def __init__(
         self,
@@ -99,6 +99,8 @@ class Turncoat(PlanningLearner):
         state.seen[:] = FIRST
         state.weights[state.P : state.P + K] = 1.0 / K
         fill_tree(state.weights, np.add)
+        state.alive[state.P : state.P + K] = 1.0
+        fill_tree(state.alive, np.add)
         state.max_trees[:] = ABSENT
         state.max_trees[state.P : state.P + K] = UNTRIED
         fill_tree(state.max_trees, np.maximum)

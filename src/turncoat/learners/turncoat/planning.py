@@ -30,7 +30,7 @@ from turncoat.learners.turncoat.constants import (
     N_LEADERS,
     PSEUDO_SAMPLES,
 )
-from turncoat.learners.turncoat.index_bases import ABSENT, find_leader
+from turncoat.learners.turncoat.index_bases import ABSENT, find_leader, set_index, since
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.random import uniform
 from turncoat.types import Ints, Matrix, Vector
@@ -134,15 +134,6 @@ def take_leaders(tree: Matrix, i: int, arms: Vector, indices: Vector) -> None:
         set_index(tree, i, P + int(arms[j]), indices[j])
 
 
-@jit
-def set_index(tree: Matrix, i: int, node: int, index: float) -> None:
-    """Set a leaf of a max tree, for one base."""
-    tree[node, i] = index
-    while node > 1:
-        node >>= 1
-        tree[node, i] = max(tree[2 * node, i], tree[2 * node + 1, i])
-
-
 @jit_step
 def share_out(state: TurncoatState, plan: Vector, i: int, m: float, n: float) -> None:
     """Write the shares of m pulls that base i proposes for the arms it plans, of n living ones: (11c)."""
@@ -176,7 +167,7 @@ def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vect
         if f < 0:
             n = state.counts[i, k] + state.recalled[i, k]
             known, total = n > 0.0, state.sums[i, k] + state.recalled_sums[i, k]
-            c = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - state.starts[i, k], 2.0))
+            c = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - since(state, i, k), 2.0))
         else:
             w, n_all = state.fading[f, 0], max(state.fading[f, 1], state.fading[f, 0])
             known, n = state.samples[f, k] > 0.0, state.samples[f, k] / w + PSEUDO_SAMPLES

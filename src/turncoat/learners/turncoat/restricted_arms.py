@@ -16,8 +16,8 @@ master that is sure of an absent arm would divide by almost 0. Under (1) each ba
 floor of a clipped base inside A, that of |A| arms, is the told arm's; others may lie below it there, and are not
 raised. A weight never falls below 1e-100 of its base's total: nested sets could multiply floors, down to 0.
 
-Cost: O(H |A|) for an ask, O(H K) for a tell. Reference: Y. Freund, R. Schapire, Y. Singer, M. Warmuth, "Using and
-combining predictors that specialize", STOC 1997.
+Cost: O(H |A|) for an ask; for a tell O(H |A| log K), but never more than O(H K).
+Reference: Y. Freund, R. Schapire, Y. Singer, M. Warmuth, "Using and combining predictors that specialize", STOC 1997.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from turncoat._compile.jit import jit_entry, jit_rule, jit_step, without_refcoun
 from turncoat.learners.parts.tree_sampling import SMALLEST_SERVED
 from turncoat.learners.turncoat.constants import FEW, N_BASES, N_CLIPPED, N_LEADERS, N_MIRRORS, arm_floor
 from turncoat.learners.turncoat.index_bases import lead
-from turncoat.learners.turncoat.mirror_bases import fold, rebuild
+from turncoat.learners.turncoat.mirror_bases import FOLDED, fold, rebuild, sum_up, weight_of
 from turncoat.learners.turncoat.observers.certificate import spend
 from turncoat.learners.turncoat.observers.history import believe, believed, record
 from turncoat.learners.turncoat.planning import draw_planned, make_plan_among, proposed
@@ -40,6 +40,7 @@ from turncoat.random import uniform
 from turncoat.types import Ints, Vector
 
 LEAST_WEIGHT = 1e-100  # of all
+FEW_PATHS = 32  # of so many paths to the root, each node is summed up by itself sooner than the whole tree
 
 
 @jit_entry
@@ -114,7 +115,7 @@ def write_chance_among(state: TurncoatState, plan: Vector, arm: int) -> float:
     """P_h(arm|A) of every base, into `chance`; returns q(arm|A). After `restrict`."""
     q = 0.0
     for i in range(N_MIRRORS):
-        state.chance[i] = (state.weights[state.P + arm, i] + state.offset[i]) / state.rest[i]
+        state.chance[i] = weight_of(state.weights[state.P + arm, i], state.offset[i]) / state.rest[i]
         q += state.p[i] * state.chance[i]
     for i in range(N_LEADERS):
         state.chance[N_MIRRORS + i] = proposed(state, plan, i, arm)
@@ -124,16 +125,14 @@ def write_chance_among(state: TurncoatState, plan: Vector, arm: int) -> float:
 
 @jit_step
 def draw_among(state: TurncoatState, i: int, among: Ints) -> int:
-    """An arm, drawn from mirror i inside A: by the weights, and above them by what all arms have more."""
+    """An arm, drawn from mirror i inside A."""
     height, last = uniform(state.rng) * state.rest[i], 0
     for j in range(among.size):
-        weight = state.weights[state.P + among[j], i]
+        weight = weight_of(state.weights[state.P + among[j], i], state.offset[i])
         if height < weight:
             return int(among[j])
         height -= weight
         last = j if weight > 0.0 else last
-    if state.offset[i] > 0.0:
-        last = min(int(height / state.offset[i]), among.size - 1)
     return int(among[last])
 
 
@@ -182,24 +181,30 @@ def step_master_among(
 @jit_step
 def charge_mirrors_among(state: TurncoatState, among: Ints, arm: int, q: float, loss: float, baseline: float) -> None:
     """The steps (7) and (8) inside A, whose weights keep their sum."""
-    fold(state)
+    if state.n_living[0] <= FOLDED:
+        fold(state)
     weights, m, N = state.weights, float(among.size), state.guess[0]
     leaf = state.P + arm
     for i in range(N_MIRRORS):
-        rest = 0.0
+        offset, rest = state.offset[i], 0.0
         for j in range(among.size):
-            rest += weights[state.P + among[j], i] if among[j] != arm else 0.0
-        before, gift = rest + weights[leaf, i], 0.0
+            rest += weight_of(weights[state.P + among[j], i], offset) if among[j] != arm else 0.0
+        moved = weight_of(weights[leaf, i], offset)
+        before, gift = rest + moved, 0.0
         if i < N_CLIPPED:
-            falling = weights[leaf, i] * math.exp(-state.rates[i] * loss / q)
             beta = arm_floor(i, m, N)
-            weights[leaf, i] = max(falling, beta / (1.0 - beta) * rest)
+            moved = max(moved * math.exp(-state.rates[i] * loss / q), beta / (1.0 - beta) * rest)
         else:
-            weights[leaf, i] *= math.exp(min(1.0, -state.rates[i] * (loss - baseline) / q))
-            gift = (rest + weights[leaf, i]) / ((N - 1.0) * m)
-        scale = before / (rest + weights[leaf, i] + m * gift)
-        least = LEAST_WEIGHT * weights[1, i]
+            moved *= math.exp(min(1.0, -state.rates[i] * (loss - baseline) / q))
+            gift = (rest + moved) / ((N - 1.0) * m)
+        scale = before / (rest + moved + m * gift)
+        least = LEAST_WEIGHT * (weights[1, i] + state.n_living[0] * offset)
         for j in range(among.size):
             k = state.P + among[j]
-            weights[k, i] = max((weights[k, i] + gift) * scale, least)
-    rebuild(weights)
+            weight = weight_of(weights[k, i], offset) if among[j] != arm else moved
+            weights[k, i] = max((weight + gift) * scale, least) - offset
+    if among.size * FEW_PATHS < state.P:
+        for j in range(among.size):
+            sum_up(weights, (state.P + among[j]) >> 1)
+    else:
+        rebuild(weights)

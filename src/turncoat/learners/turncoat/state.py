@@ -31,7 +31,7 @@ def n_slots(K: int) -> int:
 
 
 @jit_rule
-def n_listed(K: int) -> int:
+def list_room(K: int) -> int:
     """The room for a list of arms: none where there are so few that all of them are gone through."""
     return K if K > SLOTS else 0
 
@@ -53,7 +53,7 @@ class TurncoatState(State):
     K: int
     P: int = computed(least_power, "K")
     M: int = computed(n_slots, "K")
-    L: int = computed(n_listed, "K")
+    L: int = computed(list_room, "K")
     n_living: Vector = array(1)
     guess: Vector = array(1)  # N
     eta: Vector = array(1)  # the master's rate
@@ -68,12 +68,13 @@ class TurncoatState(State):
     offset: Vector = array(N_MIRRORS)  # added to every arm's weight, for signed bases
     living: Vector = array("K")  # the arms that are there, in the first n_living places
     place: Vector = array("K")  # where an arm stands in `living`; -1 for a retired one
+    alive: Vector = array("2 * P")  # a tree of how many arms are there
     weights: Matrix = array("2 * P", N_MIRRORS)  # sum trees of the mirror-descent bases
     max_trees: Matrix = array("2 * P", N_LEADERS)  # trees of the largest index
     leaders: Vector = array(N_LEADERS)  # the arm of the largest index
     counts: Matrix = array(N_DETECTORS, "K")  # since the arm's last restart
     sums: Matrix = array(N_DETECTORS, "K")  # of rewards
-    starts: Matrix = array(N_DETECTORS, "K")  # the clock at the last restart
+    starts: Matrix = array(N_DETECTORS, "K")  # the clock when the arm was added, or at a restart (`since`)
     recalled: Matrix = array(N_DETECTORS, "K")  # what is kept of the arm from before it, in samples
     recalled_sums: Matrix = array(N_DETECTORS, "K")
     owners: Vector = array("M")  # whose the slots are
@@ -82,6 +83,12 @@ class TurncoatState(State):
     at: Vector = array(N_DETECTORS, "M", 2, CORNERS)
     split_sums: Vector = array(N_DETECTORS, "M", 2, CORNERS)
     n_restarts: Vector = array(N_DETECTORS)
+    restarted: Vector = array(N_DETECTORS)  # the clock at the last restart
+    n_listed: Vector = array(N_DETECTORS)
+    listed: Matrix = array(
+        N_DETECTORS, "L"
+    )  # the arms whose index was computed since then, in the first n_listed places
+    is_listed: Matrix = array(N_DETECTORS, "L")  # 1 for those arms
     fading: Matrix = array(N_FOLLOWERS, 3)  # how much too large its numbers are; its samples; their rewards
     samples: Matrix = array(N_FOLLOWERS, "K")
     rewards: Matrix = array(N_FOLLOWERS, "K")

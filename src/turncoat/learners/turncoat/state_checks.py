@@ -9,8 +9,9 @@ import numpy as np
 from turncoat.learners.base.saved_state import are_counts
 from turncoat.learners.base.shared_master import FIRST
 from turncoat.learners.parts.glr import chain_damage
-from turncoat.learners.turncoat.constants import FIRST_GUESS, N_CLIPPED, PRIOR, RECALLED, set_rates
+from turncoat.learners.turncoat.constants import FIRST_GUESS, N_CLIPPED, N_DETECTORS, PRIOR, RECALLED, set_rates
 from turncoat.learners.turncoat.index_bases import ABSENT
+from turncoat.learners.turncoat.mirror_bases import FOLDED
 from turncoat.learners.turncoat.observers.history import ENOUGH
 from turncoat.learners.turncoat.slots import MOST_CREDIT, slots_of
 from turncoat.learners.turncoat.state import BELIEFS, PAGES, TurncoatState, fill_tree
@@ -76,11 +77,18 @@ def _mirrors(state: TurncoatState) -> str:
     fill_tree(again, np.add)
     if not np.array_equal(again, state.weights):
         return "weights holds sums that are not those of its leaves"
-    leaves, absent = state.weights[state.P :], _absent(state)
+    leaves, absent, n = state.weights[state.P :], _absent(state), float(state.n_living[0])
     if np.any(leaves[absent] != 0.0) or np.any(leaves[~absent, :N_CLIPPED] <= 0.0) or np.any(state.offset[:N_CLIPPED]):
         return "weights and offset are not those of its arms"
+    if np.any(leaves < -(state.offset * SAFE if n > FOLDED else 0.0)):
+        return "weights and offset are below 0 together"
+    alive = np.zeros(2 * state.P)
+    alive[state.P :] = ~absent
+    fill_tree(alive, np.add)
+    if not np.array_equal(alive, state.alive):
+        return "alive does not count the arms that are there"
     total, most = state.weights[1], LARGEST_TOTAL * ROOM
-    if np.any(np.maximum(total, state.offset) > most) or np.any(total + state.offset < SMALLEST_TOTAL / ROOM):
+    if np.any(np.maximum(total, state.offset) > most) or np.any(total + n * state.offset < SMALLEST_TOTAL / ROOM):
         return "weights and offset have no total"
     return ""
 
@@ -108,10 +116,13 @@ def _slots(state: TurncoatState) -> str:
 
 def _detectors(state: TurncoatState) -> str:
     n, clock = state.counts, state.clock[0]
-    if not are_counts(n, state.starts, state.n_restarts, state.sizes, state.at):
+    if not are_counts(n, state.starts, state.n_restarts, state.restarted, state.sizes, state.at):
         return "counts are not whole numbers"
-    if np.any(state.sums > n * SAFE) or np.any(n + state.starts > clock) or np.any(state.n_restarts > clock):
+    late = np.any(n + state.starts > clock) or np.any(state.restarted > clock)
+    if late or np.any(state.sums > n * SAFE) or np.any(state.n_restarts > clock):
         return "more was counted than was told"
+    if wrong := _list(state):
+        return wrong
     if np.any(state.recalled > RECALLED) or np.any(state.recalled_sums > state.recalled * SAFE):
         return "recalled and recalled_sums hold more than is kept"
     owners = state.owners.astype(int)
@@ -120,6 +131,21 @@ def _detectors(state: TurncoatState) -> str:
         total = float(state.sums[i, owners[slot]])
         if wrong := chain_damage(state.at[i, slot, side], state.split_sums[i, slot, side], size, told, total):
             return wrong
+    return ""
+
+
+def _list(state: TurncoatState) -> str:
+    """Is everything listed once that is marked, and nothing else?"""
+    if not are_counts(state.n_listed, state.listed) or np.any(state.n_listed > state.L):
+        return "listed holds no arms"
+    for i in range(N_DETECTORS):
+        arms = state.listed[i, : int(state.n_listed[i])].astype(int)
+        marked = np.zeros(state.L)
+        if np.any(arms >= state.K):
+            return "listed holds no arms"
+        marked[arms] = 1.0
+        if np.count_nonzero(marked) != arms.size or not np.array_equal(marked, state.is_listed[i]):
+            return "listed and is_listed do not agree"
     return ""
 
 
