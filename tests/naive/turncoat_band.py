@@ -39,6 +39,8 @@ class Recipe(NamedTuple):
     alarm: float
     test_every: int
     least_pulls: float
+    noise_prior: float
+    least_noise: float
     recalled: float
     doubted: float
     follower_index: tuple[float, ...]
@@ -120,6 +122,7 @@ class TurncoatBand:
         self.computed: list[set[int]] = [
             set() for _ in range(recipe.n_detectors)
         ]  # whose index, since the last restart
+        self.means: list[list[list[float]]] = [[[] for _ in range(K)] for _ in range(recipe.n_detectors)]
         self.fast = REAL(0.5)
 
     # -- rates ------------------------------------------------------------------------------------------------------
@@ -159,11 +162,13 @@ class TurncoatBand:
         with_kl, sizes = i < self.recipe.n_detectors, (self.recipe.all_planned, self.recipe.most_planned)
         arms = largest(self.indices[i].tolist(), range(self.K), m, *sizes)
         if with_kl:
-            samples = [self.known(i, k) for k in arms]
-            ages = reals([max(self.t - self.since[i][k], 2) for k in arms])
-            means = [total / n if n > 0 else REAL(0) for n, total in samples]
-            c: Reals = REAL(self.recipe.detector_index) * np.log(ages)
-            known = Known(reals(means), reals([n for n, _ in samples]), c, [bool(n > 0) for n, _ in samples])
+            rho = reals([self.noise(i, k) for k in arms])  # in pulls, of which each counts as 1/rho samples
+            pulls = reals([len(self.history(i, k)) for k in arms]) + rho * reals([self.recalled[i][k][0] for k in arms])
+            sums = reals([reals(self.history(i, k)).sum() for k in arms])
+            sums += rho * reals([self.recalled[i][k][1] for k in arms])
+            c: Reals = rho * REAL(self.recipe.detector_index)
+            c *= np.log(reals([max(self.t - self.since[i][k], 2) for k in arms]))
+            known = Known(sums / np.where(pulls > 0, pulls, 1), pulls, c, (pulls > 0).tolist())
         else:
             f = i - self.recipe.n_detectors
             felt = [self.felt(f, k) for k in arms]
@@ -233,11 +238,19 @@ class TurncoatBand:
         rounds = range(self.since[i][k], self.t)
         return [self.rewards[s] for s in rounds if self.arms[s] == k]
 
+    def noise(self, i: int, k: int) -> REAL:
+        """The variance of all rewards of arm k over that of 0/1 rewards with the means that detector i had."""
+        mine = reals([r for arm, r in zip(self.arms, self.rewards, strict=True) if arm == k])
+        means = reals(self.means[i][k])
+        below = (mine * (1 - mine)).sum() / ((means * (1 - means)).sum() + REAL(self.recipe.noise_prior))
+        return max(1 - below, REAL(self.recipe.least_noise))
+
     def look_for_a_change(self, i: int, a: int, lot: Callable[[int, int], float]) -> None:
+        self.means[i][a].append(float(reals(self.history(i, a)).mean()))
         n = sum(arm == a for arm in self.arms[self.since[i][a] :])
         if n < self.recipe.least_pulls or n % self.recipe.test_every:
             return
-        if glr(self.history(i, a)) > math.log(self.recipe.alarm * n * self.N**0.25):
+        if glr(self.history(i, a)) > self.noise(i, a) * math.log(self.recipe.alarm * n * self.N**0.25):
             self.n_restarts[i] += 1
             before, after = means_around_a_change(self.history(i, a))
             moved = sorted(self.computed[i]) if self.recipe.many < self.K else range(self.K)
@@ -266,11 +279,13 @@ class TurncoatBand:
     def refresh(self, k: int) -> None:
         """Every base's index of one arm, from all of its history."""
         for i in range(self.recipe.n_detectors):
-            n, total = self.known(i, k)
+            seen, (few, sum_of_few), rho = reals(self.history(i, k)), self.recalled[i][k], self.noise(i, k)
+            n = len(seen) / rho + few  # a reward counts as 1/rho of those that are 0 or 1
             if n > 0:
                 self.computed[i].add(k)
                 u = max(self.t - self.since[i][k], 2)
-                self.indices[i, k] = kl_upper(total / n, REAL(self.recipe.detector_index) * np.log(REAL(u)) / n)
+                mean = (seen.sum() / rho + sum_of_few) / n
+                self.indices[i, k] = kl_upper(mean, REAL(self.recipe.detector_index) * np.log(REAL(u)) / n)
         for i in range(len(self.recipe.windows)):
             mean, n, n_all = self.felt(i, k)
             bonus = np.sqrt(REAL(self.recipe.follower_index[i]) * np.log(max(n_all, REAL(1))) / n)

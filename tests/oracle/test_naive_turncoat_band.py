@@ -25,6 +25,8 @@ SMALL = Recipe(
     alarm=0.5,
     test_every=2,
     least_pulls=2.0,
+    noise_prior=0.125,
+    least_noise=1.0,  # none is less
     recalled=0.5,
     doubted=0.25,
     follower_index=(0.2,),
@@ -150,6 +152,27 @@ def test_a_change_is_found_and_all_but_an_idea_forgotten() -> None:
     band.tell(1, 0.5, 0.0, no_lot)
     assert [float(number) for number in band.known(0, 1)] == [1.5, 43 / 32]
     assert band.indices[0, 1] == near(float(kl_upper(REAL(43) / 48, np.log(REAL(2)) * 0.2)))
+
+
+def test_rewards_of_little_noise_count_for_more() -> None:
+    # Rewards 1/4 1/4 of arm 1: r(1 - r) sums to 3/8, so does m(1 - m): rho = 1 - (3/8)/(1/2) = 1/4, they count as 8.
+    band = TurncoatBand(3, SMALL._replace(least_noise=0.02, alarm=2.0))
+    for _ in range(2):
+        band.tell(1, 0.5, 0.75, no_lot)
+    assert band.noise(0, 1) == 0.25 and band.noise(0, 0) == 1.0
+    assert band.indices[0, 1] == near(float(kl_upper(REAL(0.25), np.log(REAL(2)) * REAL(0.3) / 8)))
+    # Rewards 0 1/2 of arm 0: 1/4 against 3/16, rho = 1/5. Evidence 0.43, above ln(2 · 2 · 4^(1/4))/5 = 0.35.
+    for loss in (1.0, 0.5):
+        band.tell(0, 0.5, loss, lambda i, k: 0.5 + 0.125 * k)
+    assert float(band.noise(0, 0)) == near(0.2) and band.n_restarts == [1]
+    # Arm 1 is recalled at 11/16. Reward 1/2: 5/8 against 5/8, rho = 1/6, so it counts as 6 beside the half sample.
+    band.tell(1, 0.5, 0.5, no_lot)
+    assert float(band.noise(0, 1)) == near(1 / 6)
+    assert band.indices[0, 1] == near(float(kl_upper(REAL(107) / 208, np.log(REAL(2)) * REAL(0.3) / 6.5)))
+    # The noise is never thought to be less than is allowed.
+    calm = TurncoatBand(2, SMALL._replace(least_noise=0.75))
+    calm.tell(0, 0.5, 0.5, no_lot)
+    assert calm.noise(0, 0) == 0.75
 
 
 def test_the_means_around_a_change() -> None:

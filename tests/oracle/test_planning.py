@@ -22,10 +22,12 @@ from turncoat.learners.turncoat import Turncoat
 from turncoat.learners.turncoat.constants import (
     DETECTOR_INDEX,
     FOLLOWER_INDEX,
+    LEAST_NOISE,
     N_CLIPPED,
     N_DETECTORS,
     N_LEADERS,
     N_SIGNED,
+    NOISE_PRIOR,
     PRIOR,
     PSEUDO_SAMPLES,
 )
@@ -39,10 +41,12 @@ def known(state: Any, i: int, arms: Sequence[int]) -> Known:
     """What base i knows of these arms."""
     k, f = list(arms), i - N_DETECTORS
     if f < 0:
-        pulls = reals(state.counts[i, k] + state.recalled[i, k])
-        sums = reals(state.sums[i, k] + state.recalled_sums[i, k])
-        clock = REAL(int(state.clock[0]))
-        c = DETECTOR_INDEX * np.log(np.maximum(clock - reals(state.starts[i, k]), 2))
+        below, spread_out = reals(state.noise[i, k, 0]), reals(state.noise[i, k, 1])
+        rho = np.maximum(1 - below / (spread_out + NOISE_PRIOR), REAL(LEAST_NOISE))
+        pulls = reals(state.counts[i, k]) + rho * reals(state.recalled[i, k])
+        sums = reals(state.sums[i, k]) + rho * reals(state.recalled_sums[i, k])
+        since = np.maximum(reals(state.starts[i, k]), REAL(int(state.restarted[i])))
+        c = rho * DETECTOR_INDEX * np.log(np.maximum(int(state.clock[0]) - since, 2))
         return Known(sums / np.where(pulls > 0, pulls, 1), pulls, c, (pulls > 0).tolist())
     large, n_all, total = reals(state.fading[f])
     mean = total / n_all if n_all > 0 else REAL(0)

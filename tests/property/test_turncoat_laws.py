@@ -160,6 +160,7 @@ DAMAGE = [
     ("n_listed", 0, 1.0),
     ("recalled", (0, 0), constants.RECALLED + 1.0),
     ("recalled_sums", (0, 0), 1.0),
+    ("noise", (0, 0, 0), 1e6),
     ("fading", (0, 0), 0.5),
     ("fading", (0, 0), 1e200),
     ("fading", (0, 2), 1e6),

@@ -3,6 +3,13 @@
 Equations (9) to (11) of docs/guarantee.md. An index is an upper confidence bound on an arm's mean reward, r = 1 - loss.
 It is recomputed for the arm just told and for one other in turn: so a round costs O(log K), and an index is at most K
 rounds old. Max trees, stacked like the sum trees of the mirror-descent bases, find the leader.
+
+Rewards between 0 and 1 may vary less than 0/1 rewards of the same mean, and then a detector needs fewer of them. As
+E r^2 = m - E r(1 - r), their variance is rho times m(1 - m), where for every arm
+    rho = 1 - (sum of r(1 - r))/(sum of m(1 - m)), at least LEAST_NOISE                 (9a)
+sums over all rewards, with m the mean since the last restart as it was then. The threshold of the test is rho times
+that for 0/1 rewards, and a reward counts as 1/rho of them, against the sample that is recalled. Where all rewards are 0
+or 1, rho is 1.
 """
 
 from __future__ import annotations
@@ -19,10 +26,12 @@ from turncoat.learners.turncoat.constants import (
     DETECTOR_INDEX,
     DOUBTED,
     FOLLOWER_INDEX,
+    LEAST_NOISE,
     LEAST_PULLS,
     N_DETECTORS,
     N_FOLLOWERS,
     N_LEADERS,
+    NOISE_PRIOR,
     PSEUDO_SAMPLES,
     RECALLED,
     TEST_EVERY,
@@ -129,17 +138,29 @@ def enlist_all(state: TurncoatState) -> None:
         state.is_listed[:, living] = 1.0
 
 
+@jit_rule
+def noise(state: TurncoatState, i: int, arm: int) -> float:
+    """rho: how much an arm's rewards vary, 0/1 rewards being 1. Few rewards say little: NOISE_PRIOR is added below."""
+    return max(float(1.0 - state.noise[i, arm, 0] / (state.noise[i, arm, 1] + NOISE_PRIOR)), LEAST_NOISE)  # (9a)
+
+
+@jit_rule
+def weighted(state: TurncoatState, i: int, arm: int, rho: float) -> tuple[float, float]:
+    """Samples of an arm and their sum: those seen, and rho times those recalled."""
+    n = state.counts[i, arm] + rho * state.recalled[i, arm]
+    return n, state.sums[i, arm] + rho * state.recalled_sums[i, arm]
+
+
 @jit_step
 def refresh(state: TurncoatState, arm: int) -> None:
     """Compute the indices of an arm."""
     leaf = state.P + arm
     for i in range(N_DETECTORS):
-        n = state.counts[i, arm] + state.recalled[i, arm]
+        rho = noise(state, i, arm)
+        n, total = weighted(state, i, arm, rho)
         if n > 0.0:
-            level = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - since(state, i, arm), 2.0)) / n
-            state.max_trees[leaf, i] = upper(
-                min((state.sums[i, arm] + state.recalled_sums[i, arm]) / n, 1.0), level
-            )  # (10)
+            level = rho * DETECTOR_INDEX * math.log(max(float(state.clock[0]) - since(state, i, arm), 2.0)) / n
+            state.max_trees[leaf, i] = upper(min(total / n, 1.0), level)  # (10)
             enlist(state, i, arm)
     for i in range(N_FOLLOWERS):
         w, n_all, rewards = state.fading[i, 0], state.fading[i, 1], state.fading[i, 2]
@@ -174,10 +195,13 @@ def detect(state: TurncoatState, i: int, arm: int, reward: float) -> None:
     state.counts[i, arm] += 1.0
     state.sums[i, arm] += reward
     n, total, slot = state.counts[i, arm], state.sums[i, arm], slot_of(arm)
+    state.noise[i, arm, 0] += reward * (1.0 - reward)
+    state.noise[i, arm, 1] += total / n * (1.0 - total / n)
     if state.owners[slot] != arm:
         return
     testing = n >= LEAST_PULLS and n % TEST_EVERY == 0
     threshold = math.log(ALARM * n) + 0.25 * math.log(state.guess[0]) if testing else 0.0
+    threshold *= noise(state, i, arm)
     found = threshold
     for side in range(2):
         at, sums, size = state.at[i, slot, side], state.split_sums[i, slot, side], int(state.sizes[i, slot, side])

@@ -60,6 +60,7 @@ def stretch(buffer: Vector, above: float, kept: float, below: float) -> None:
                 at, sums = state.at[i, slot, side], state.split_sums[i, slot, side]
                 for j in range(int(state.sizes[i, slot, side])):
                     sums[j] = above * at[j] + kept * sums[j]
+            state.noise[i, k, 0] = state.noise[i, k, 1] = 0.0  # learned anew
     for i in range(state.fading.shape[0]):
         state.fading[i, 2] = above * state.fading[i, 1] + kept * state.fading[i, 2]
         for k in range(state.K):

@@ -30,7 +30,7 @@ from turncoat.learners.turncoat.constants import (
     N_LEADERS,
     PSEUDO_SAMPLES,
 )
-from turncoat.learners.turncoat.index_bases import ABSENT, find_leader, set_index, since
+from turncoat.learners.turncoat.index_bases import ABSENT, find_leader, noise, set_index, since, weighted
 from turncoat.learners.turncoat.state import TurncoatState
 from turncoat.random import uniform
 from turncoat.types import Ints, Matrix, Vector
@@ -165,9 +165,10 @@ def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vect
     for j in range(means.size):
         k = int(arms[j])
         if f < 0:
-            n = state.counts[i, k] + state.recalled[i, k]
-            known, total = n > 0.0, state.sums[i, k] + state.recalled_sums[i, k]
-            c = DETECTOR_INDEX * math.log(max(float(state.clock[0]) - since(state, i, k), 2.0))
+            rho = noise(state, i, k)
+            n, total = weighted(state, i, k, rho)
+            known = n > 0.0
+            c = rho * DETECTOR_INDEX * math.log(max(float(state.clock[0]) - since(state, i, k), 2.0))
         else:
             w, n_all = state.fading[f, 0], max(state.fading[f, 1], state.fading[f, 0])
             known, n = state.samples[f, k] > 0.0, state.samples[f, k] / w + PSEUDO_SAMPLES

@@ -77,6 +77,7 @@ class TurncoatState(State):
     starts: Matrix = array(N_DETECTORS, "K")  # the clock when the arm was added, or at a restart (`since`)
     recalled: Matrix = array(N_DETECTORS, "K")  # what is kept of the arm from before it, in samples
     recalled_sums: Matrix = array(N_DETECTORS, "K")
+    noise: Vector = array(N_DETECTORS, "K", 2)  # sums over all rewards r of an arm, of r(1 - r) and of m(1 - m)
     owners: Vector = array("M")  # whose the slots are
     credit: Vector = array("M")  # of the owners: so many tells of other arms they outlast
     sizes: Vector = array(N_DETECTORS, "M", 2)  # of the chains

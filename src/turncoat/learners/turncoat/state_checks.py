@@ -125,6 +125,8 @@ def _detectors(state: TurncoatState) -> str:
         return wrong
     if np.any(state.recalled > RECALLED) or np.any(state.recalled_sums > state.recalled * SAFE):
         return "recalled and recalled_sums hold more than is kept"
+    if np.any(state.noise.sum(axis=1) > 0.25 * clock * SAFE):
+        return "noise holds more than was told"
     owners = state.owners.astype(int)
     for i, slot, side in np.ndindex(*state.sizes.shape):
         size, told = float(state.sizes[i, slot, side]), float(n[i, owners[slot]])
