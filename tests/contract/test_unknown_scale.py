@@ -90,6 +90,18 @@ def test_what_was_seen_is_mapped_exactly() -> None:
 
 
 @pytest.mark.jit_off
+def test_how_noisy_an_arm_is_is_learned_anew_after_widening() -> None:
+    """The sums of r(1 - r) cannot be mapped. Those of the last arm alone were cleared: the others mixed two scales."""
+    learner = adaptive()
+    for t in range(60):
+        learner.observe(t % 3, float(t % 7), 0.5)
+    assert learner.view().noise.all()
+    learner.observe(0, 100.0, 0.5)
+    noise = learner.view().noise[0]
+    assert not noise[1:].any() and (noise[0] > 0.0).any()  # of the loss that widened the range
+
+
+@pytest.mark.jit_off
 def test_sums_that_widening_rounds_can_be_saved() -> None:
     """Of millions of rewards a sum is rounded by more than 1e-9 of its last step: it was taken for damage."""
     refused = []

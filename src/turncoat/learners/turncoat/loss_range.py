@@ -55,12 +55,12 @@ def stretch(buffer: Vector, above: float, kept: float, below: float) -> None:
         for k in range(state.K):
             state.sums[i, k] = above * state.counts[i, k] + kept * state.sums[i, k]
             state.recalled_sums[i, k] = above * state.recalled[i, k] + kept * state.recalled_sums[i, k]
+            state.noise[i, k, 0] = state.noise[i, k, 1] = 0.0  # learned anew
         for slot in range(state.M):
             for side in range(2):
                 at, sums = state.at[i, slot, side], state.split_sums[i, slot, side]
                 for j in range(int(state.sizes[i, slot, side])):
                     sums[j] = above * at[j] + kept * sums[j]
-            state.noise[i, k, 0] = state.noise[i, k, 1] = 0.0  # learned anew
     for i in range(state.fading.shape[0]):
         state.fading[i, 2] = above * state.fading[i, 1] + kept * state.fading[i, 2]
         for k in range(state.K):
