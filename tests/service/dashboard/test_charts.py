@@ -149,6 +149,7 @@ def test_an_axis_has_round_evenly_spaced_ticks_around_its_values(low: float, wid
 
 
 @given(st.floats(0.0, 2e9), st.floats(0.0, 1e9))
+@example(0.0, 300_000.0)  # three days and a half: two ticks were of one day
 def test_times_are_few_round_and_inside(start: float, length: float) -> None:
     axis = time_axis(start, start + length)
     assert len(axis.ticks) <= 31 if length > 2e8 else len(axis.ticks) <= 9

@@ -30,6 +30,8 @@ TIMES = (
     *(86_400, 172_800, 604_800, 1_209_600, 2_592_000, 7_776_000, 31_536_000),
 )
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+DAY = 86_400
+DATED = 3 * DAY  # a longer axis has dates for labels, and no two ticks on one day
 ENDS = 0.05  # of the axis: a label nearer to an end would be cut off
 
 
@@ -247,7 +249,8 @@ def value_axis(low: float, high: float, most: int = 5) -> Axis:
 def time_axis(start: float, end: float, most: int = 8) -> Axis:
     """The axis from start to end, with ticks at round times."""
     end = max(end, start + 1.0)
-    step = next((step for step in TIMES if (end - start) / step <= most), TIMES[-1])
+    least = DAY if end - start > DATED else 1
+    step = next((step for step in TIMES if step >= least and (end - start) / step <= most), TIMES[-1])
     first = math.ceil((start + ENDS * (end - start)) / step)
     last = math.floor((end - ENDS * (end - start)) / step)
     return Axis(start, end, tuple(float(i * step) for i in range(first, last + 1)))
@@ -256,10 +259,10 @@ def time_axis(start: float, end: float, most: int = 8) -> Axis:
 def time_label(moment: float, axis: Axis) -> str:
     """A time, as precise as the ticks need."""
     when = as_datetime(moment)
-    if axis.high - axis.low > 3 * 86_400:
+    if axis.high - axis.low > DATED:
         return f"{when:%-d %b}"
     if axis.high - axis.low > 600:
-        return f"{when:%H:%M}" if moment % 86_400 else f"{when:%-d %b}"
+        return f"{when:%H:%M}" if moment % DAY else f"{when:%-d %b}"
     return f"{when:%H:%M:%S}"
 
 
