@@ -1,4 +1,4 @@
-"""`python -m experiments list | play | cost | table | screen`: games, results, what they cost, and what they say."""
+"""`python -m experiments list | play | cost | table | screen | late`: games, their results, their cost, and tables."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from experiments.boards import board_of
 from experiments.cost import costs, seconds
 from experiments.families import FAMILIES
 from experiments.games import Game, draw
+from experiments.late import add_words as add_late_words
+from experiments.late import late
 from experiments.page import page, rivals_in
 from experiments.players import GROUPS, RIVALS, Player, players
 from experiments.playing import missing, play, warm_up
 from experiments.promises import TOLD_T
-from experiments.screen import add_words, screen
+from experiments.screen import add_words as add_screen_words
+from experiments.screen import screen
 from experiments.store import Store, read
 from experiments.tables import by_rank
 from turncoat.errors import TuningWarning, TurncoatError
@@ -68,6 +71,11 @@ def run_screen(words: argparse.Namespace) -> None:
     store, games = Store(file_of(words)), [games_at(words, horizon) for horizon in words.horizon]
     play_missing(store, [game for some in games for game in some], players(words.learners), words)
     print(screen(words, store, games, lambda news: print(news, file=sys.stderr)))
+
+
+def run_late(words: argparse.Namespace) -> None:
+    """Play rivals and rules with late and batched losses, and print what they say."""
+    print(late(words, Store(file_of(words)), play_missing, lambda news: print(news, file=sys.stderr)))
 
 
 def play_missing(store: Store, games: list[Game], who: list[Player], words: argparse.Namespace) -> None:
@@ -127,6 +135,7 @@ COMMANDS = {
     "cost": (run_cost, "time per round of each player in stored results, and of a number of games"),
     "table": (run_table, "tables and figures of stored results"),
     "screen": (run_screen, "Turncoat with other constants, or from other checkouts, against itself and the rivals"),
+    "late": (run_late, "the same games with losses told late, and A/B/n tests told in batches"),
 }
 
 
@@ -142,14 +151,17 @@ def parsed() -> argparse.Namespace:
         command.add_argument("--games", type=int, default=28)
         command.add_argument("--horizon", type=rounds, nargs="+", default=[10_000, 100_000], metavar="T")
         command.add_argument("--folder", default=FOLDER, help="where results are kept")
-        if name in ("play", "cost", "screen"):
-            command.add_argument("--reps", type=int, default=10 if name == "screen" else 30)
+        if name in ("play", "cost", "screen", "late"):
+            command.add_argument("--reps", type=int, default=10 if name in ("screen", "late") else 30)
             command.add_argument("--jobs", type=int, default=2)
+        if name in ("play", "cost", "screen"):
             who = "players, or groups of them: ours, rivals, grid"
             default = ["rivals"] if name == "screen" else ["ours", "rivals"]
             command.add_argument("--learners", nargs="*", default=default, metavar="NAME", help=who)
-        if name == "screen":
-            add_words(command)
+        if name in ("screen", "late"):
+            add_screen_words(command)
+        if name == "late":
+            add_late_words(command)
         if name == "play":
             command.add_argument("--best", type=int, default=0, metavar="N", help="and the N best rivals by mean rank")
             command.add_argument("--by", type=rounds, default=100_000, metavar="T", help="… at this horizon")

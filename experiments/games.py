@@ -11,6 +11,7 @@ another one from then on.
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from typing import NamedTuple
 
@@ -47,6 +48,11 @@ class Game(NamedTuple):
         """Its name among games of one family, seed and horizon."""
         number = self.name.partition(" ")[0].rpartition("/")[2]
         return f"{number} {self.name.partition(' ')[2].replace(f'T={self.horizon} ', '')}"
+
+    @property
+    def untimed(self) -> str:
+        """Its label, without when its losses are told."""
+        return re.sub(r" (delay|batch)=\d+", "", self.label.partition(RETIMED)[0])
 
     @property
     def offset(self) -> float:
