@@ -1,11 +1,12 @@
 """The compiled loop where losses come late, in batches, or both.
 
-The loss of round t is known `delay` rounds later, and told at the end of that batch of `batch` rounds: delay 0 and
-batch 1 tell it at once. What is left is told after the last round, in order. Choices wait in a ring. A learner that
-plans ahead plans as many pulls as by hand: the ring holds its decisions, and `before` the ids of those that were
-outstanding when the game began (learners/turncoat/delays.py).
+Rounds are cut into batches of `batch`, and the loss of round t is told at the first end of a batch at or after the end
+of round t + `delay`: at once with delay 0 and batch 1. What is left is told after the last round, in order. Until then
+a ring buffer holds choices and losses. A learner that plans ahead plans for the same m as if `ask` and `tell` were
+called: it waits for the decisions in the ring, and for those outstanding when the game began, whose ids are in `before`
+(learners/turncoat/delays.py).
 
-`ByHand` does the same by asking and telling, for learners whose tell is more than a kernel.
+`ByHand` plays the same rounds by calling `ask` and `tell`, for learners whose tell is more than a kernel.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Timing(NamedTuple):
 
 
 def parse_timing(delay: Any, batch: Any) -> Timing:
-    """What is meant, or an error that says what is accepted."""
+    """`delay` and `batch` as a Timing, or an error that says what is accepted."""
     return Timing(parse_whole("delay", delay, 0, MOST_LATE), parse_whole("batch", batch, 1, MOST_LATE))
 
 
@@ -55,7 +56,7 @@ AT_ONCE = Timing()
 
 
 class Late(NamedTuple):
-    """What waits to be told: a ring."""
+    """A ring buffer of the choices and losses that are not told yet, and what planning needs to know."""
 
     choices: Matrix  # (size, MOST_PARTS + 1): the choice, and how many pulls were planned for it
     losses: Matrix  # (size, 1), or (size, K) for learners that are told all losses; in [0, 1]
@@ -180,7 +181,7 @@ def advance_late(learner: Learner, parts: Any, game: Game, notes: Notes, late: L
 
 
 class ByHand:
-    """Rounds by asking and telling, of anything that has both. Losses that are not told yet wait in a queue."""
+    """Plays rounds by calling `ask` and `tell`, of anything that has both. Losses not told yet wait in a queue."""
 
     def __init__(
         self, learner: Any, game: Game, timing: Timing, horizon: int, index: Index, accepts: tuple[float, float]

@@ -1,4 +1,4 @@
-"""What the compiled loops share: the game they are given, the notes they make, and what is said of a bad loss."""
+"""What the compiled loops share: the game they play, the notes they write, and the error for a loss out of range."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def game_of(environment: Any, means: bool = True) -> Game:
 
 
 class Notes(NamedTuple):
-    """What the loop writes down. `played` or `counts` may be empty: then it leaves them out, and the sums with counts.
+    """What the loop writes. An empty `played` is not written; where `counts` is empty, neither it nor `sums` is.
 
-    A round with a loss outside the range is neither told nor counted. Only losses that are told are looked at.
+    A round with a loss outside the range is neither told nor counted. Only losses that would be told are checked.
     """
 
     played: Ints  # the arm of every round, from the first one of this call on
@@ -81,12 +81,12 @@ def parts_in(learner: Learner, features: Any) -> Any:
 
 
 def bad_loss(losses: Any, notes: Notes, t: int, low: float, high: float) -> LossError:
-    """What to say of the loss that the loop refused in round t."""
+    """The error for the loss that the loop refused in round t."""
     return outside(losses, float(notes.outside[0]), t, int(notes.refused[0]), low, high)
 
 
 def outside(losses: Any, value: float, t: int, arm: int, low: float, high: float) -> LossError:
-    """The same where the value is known: an adaptive adversary would now say another one."""
+    """The same for a known value: asked again, an adaptive adversary could give another loss."""
     accepted = f"accepted are numbers from {low} to {high} (see loss_range)"
     if hasattr(losses, "game"):
         return LossError(f"the loss in round {t}, arm {arm} of {type(losses).__name__} is {value!r}; {accepted}")

@@ -1,8 +1,8 @@
 """Batches: `ask_many`, `tell_many` and `observe_many`, the verbs of a learner over arrays, in compiled code.
 
-They do what as many calls of `ask`, `tell` and `observe` do, in order, to the bit; but that Turncoat plans all asks of
-a batch for one m (docs/production.md). Bad input changes nothing: all is checked before the first row is learned. A
-learner whose ask or tell is more than a kernel is called again and again.
+They give what as many calls of `ask`, `tell` and `observe` give, in order, to the bit. One exception: Turncoat plans
+all asks of a batch for one m (docs/production.md). Bad input changes nothing: all rows are checked before the first is
+learned. For a learner whose ask or tell is more than a kernel, that method is called once per row instead.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def marginal(state: Any, arm: int) -> float:
 
 @jit_rule
 def step_master(state: Any, i: int, estimate: float) -> bool:
-    """(3), and (4) for base i, for all others rose. Did its rho grow?"""
+    """(3), and (4) for base i, whose p alone can have fallen. Returns whether its rho grew."""
     M = state.p.size
     step_one_hot(state.p, i, estimate, state.eta, 0.0)  # (3)
     for j in range(M):

@@ -1,4 +1,4 @@
-"""SwitchingLinear: points of a ball against an adversary whose loss vectors turn, with S switches known.
+"""SwitchingLinear: adversarial linear losses over points of a ball, against the best points with S switches.
 
 Setting: adversarial; in each round a point x of the unit ball in d dimensions is played and <x, l> is seen, |l| ≤ 1, so
 losses lie in [-1, 1]. Needs T; takes S (`n_switches`), and without it is tuned as for one switch. Experimental.

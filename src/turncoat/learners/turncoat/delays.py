@@ -1,10 +1,10 @@
-"""The delays of rewards: how many decisions a learner still waits for, when it chooses how far to plan ahead.
+"""The record of delays: which outstanding decisions a learner still waits for, when it chooses how far to plan ahead.
 
-A decision's delay is next_id - id when it is told: 1 where it is told before the next ask. Delays are counted in bins,
-4 per octave, and all counts are halved when MEMORY of them have been added up. The reach is the upper end of the bin
-with which KNOWN of all counts are reached. A decision is waited for while it is not older than the reach; older ones
-are taken for lost. So where all losses are told at once nothing is waited for, however many decisions are never told.
-Before any loss was told, all decisions are waited for.
+A decision's delay is next_id - id at its tell: 1 where it is told before the next ask. A histogram counts delays, 4
+bins per octave; all counts are halved when they sum to MEMORY, so recent delays weigh most. The reach is a quantile:
+the upper end of the first bin up to which KNOWN of all counts lie. A decision is waited for while its delay can still
+be within the reach; after that it is taken for lost. So where all losses are told at once nothing is waited for,
+however many decisions are never told. Before any loss was told, all decisions are waited for.
 
 A record is a vector of whole numbers: the reach, the number of delays counted, those above the reach, and the bins.
 """
@@ -45,7 +45,7 @@ def bin_of(delay: int) -> int:
 
 @jit
 def count_delay(record: Ints, delay: int) -> bool:
-    """Count one delay. Is the reach another one now?"""
+    """Count one delay. Returns whether the reach has changed."""
     before = record[REACH]
     record[BINS + bin_of(delay)] += 1
     record[TOTAL] += 1
@@ -65,7 +65,7 @@ def count_prompt(record: Ints, n: int) -> None:
         count_delay(record, 1)
         n -= 1
     room = MEMORY - record[TOTAL]
-    if n >= room:  # nothing but delays of 1: their number goes round in circles
+    if n >= room:  # only delays of 1: as halving brings MEMORY back to MEMORY // 2, their number is periodic
         n = MEMORY // 2 + (n - room) % (MEMORY - MEMORY // 2) - record[TOTAL]
     record[BINS] += n
     record[TOTAL] += n

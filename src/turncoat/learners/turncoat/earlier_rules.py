@@ -1,4 +1,4 @@
-"""Saved states of earlier rules, made states of this one.
+"""Migration: makes states of the present rule from saved states of earlier rules.
 
     rule 1    the slow base was charged its mean loss, and had another rate and floor; `spent` held eight sums
     rule 2    each arm had chains and plays of its own, however many arms there were
@@ -6,9 +6,9 @@
 A migrated state keeps weights, trust, samples, beliefs and, up to 1,024 arms, chains and plays; of more arms those that
 were told most since their last restart get the slots. Its certificate begins anew: earlier tells are not covered.
 
-If the number of clipped or signed bases is another one, then each base of today begins with the weights of the base of
-then whose rate is nearest in the grid. Bases that this leaves out are dropped, and their trust is shared among the
-others in proportion.
+If there are more or fewer clipped or signed bases than then, each new base begins with the weights of the old base
+nearest in place in the grid of rates, and the new bases of one old base divide its trust. Old bases that none begins
+with are dropped, and their trust is shared among the others in proportion.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class EarlierState(State):
 
 
 def migrated(buffer: Vector, rule: int) -> Vector:
-    """The buffer under this rule; an empty one for what the earlier rule cannot have written."""
+    """The buffer of an earlier rule as one of this rule; an empty one if the earlier rule cannot have written it."""
     K = int(buffer[HEAD]) if buffer.size > HEAD and 1.0 <= buffer[HEAD] <= buffer.size else 0
     sizes = {"K": K, "P": least_power(K), LENGTH: buffer.size}
     if rule == 1:
@@ -121,7 +121,7 @@ def _take_slots(before: EarlierState, state: TurncoatState) -> None:
 
 
 def sources() -> Ints:
-    """For each base of today, the base of then that it begins with."""
+    """For each base of the present rule, the old base whose weights it begins with."""
     clipped = np.minimum(np.arange(N_CLIPPED), OLD_CLIPPED - 1)
     places = np.linspace(0.0, OLD_SIGNED - 1.0, N_SIGNED) if N_SIGNED > 1 else np.zeros(N_SIGNED)
     signed = OLD_CLIPPED + np.round(places).astype(np.int64)
@@ -129,7 +129,7 @@ def sources() -> Ints:
 
 
 def _take_bases(before: EarlierState, state: TurncoatState) -> None:
-    """Weights and trust. What a base of then is trusted with is divided among those that begin with it."""
+    """Copy weights and trust. New bases that begin with the same old base divide its trust."""
     of = sources()
     heirs = np.bincount(of, minlength=OLD_BASES)[of]
     state.weights[:], state.offset[:] = before.weights[:, of[:N_MIRRORS]], before.offset[of[:N_MIRRORS]]

@@ -1,7 +1,8 @@
-"""Asks that plan several pulls ahead, asks among some arms only, and their tells: kernels and methods.
+"""PlanningLearner: `ask(m=…)` plans m pulls ahead, `ask(allowed=…)` chooses among some arms; with their tells.
 
-`m`, the number of pulls that are planned (planning.py), is a power of two: what is asked for is rounded down. By
-default it is the number of decisions that are waited for (delays.py), and one for the decision itself.
+`m` is rounded down to a power of two. By default it is the number of decisions waited for (delays.py) plus one, for the
+decision itself; in `ask_many(n)`, plus n. The plans are made by planning.py, the choices among some arms by
+restricted_arms.py.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class PlanningLearner(ChangingLearner):
         return self._room(), self._delays, self._outstanding
 
     def asked_in_loop(self, n: int, *, at_once: bool) -> None:
-        """A compiled loop has asked n times; told `at_once`, or moved the record of delays itself."""
+        """Note n asks of a compiled loop. `at_once`: each was told before the next; else the loop counted delays."""
         super().asked_in_loop(n, at_once=at_once)
         if at_once:
             self._count_prompt()
@@ -223,7 +224,7 @@ class PlanningLearner(ChangingLearner):
         out = np.empty(self.n_arms)
         if among is None:
             probabilities_on(self._buffer, plan, pulls, out)
-        else:  # looking leaves no trace
+        else:  # on a copy: `restrict` writes to the state
             probabilities_among(self._buffer.copy(), plan, pulls, np.array(among), out)
         return out
 

@@ -1,19 +1,19 @@
 """Planning ahead: what detectors and followers propose where m pulls come before the next loss.
 
-Asked for one pull, such a base proposes the arm of its largest index. Asked for the next m pulls it proposes the shares
-that this index would give them if every pull were counted and no mean moved: the index of an arm falls with its pulls,
-and pulls are poured in, as if divisible, until all arms that have some stand at the same level L (water-filling).
+For one pull, such a base proposes the arm of its largest index. For the next m pulls it proposes the shares that this
+index would give them if every pull were counted and no mean moved. Water-filling: the index of an arm falls with each
+pull it gets, and the m pulls, taken as divisible, are divided so that all arms that get some end at the same index L.
     pulls(k, L) = max(0, c(k)/kl(mean(k), L) - n(k))      detectors: (10), solved for n                   (11a)
     pulls(k, L) = max(0, c/(L - mean(k))^2 - n(k))        followers: (11), solved for n                   (11b)
     P(k) = pulls(k, L)/m, where L is such that they sum to m                                              (11c)
-An arm without any reward is planned at most max(1, ceil(m/K)) pulls, K being the number of living arms: a detector
-plans these first, evenly. Its mean is not known, and at that of the other arms it would get everything.
+An arm without any reward is planned at most max(1, ceil(m/K)) pulls, K being the number of living (or allowed) arms.
+Its mean is not known, and with the mean of the other arms it could get all m. A detector plans such arms first, evenly.
 
-m = 1 is not planned: the leader is proposed. Of more than ALL arms, those with the largest indices are planned, m or
-ALL of them, whichever is more, and MOST at most.
+There is no plan for m = 1: the leader is proposed. Of more than ALL living arms, only the max(m, ALL) with the largest
+indices are planned, MOST at most.
 
-A plan is a vector of its own, not a part of the state: it follows from the state and from m. It holds m, the clock when
-it was made, how many arms each base plans, then for every base the shares of all arms and the arms that are planned.
+A plan is a vector beside the state; it can be made again from the state and m. Its layout: m; the clock when it was
+made; per base the number of planned arms; per base the shares of all arms; per base the planned arms; room.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def make_plan_among(state: TurncoatState, plan: Vector, m: float, among: Ints) -
 
 @jit_rule
 def begin_plan(state: TurncoatState, plan: Vector, i: int) -> Vector:
-    """Take back the shares of base i. Returns the room for the arms that it will plan."""
+    """Set the shares of base i's last plan to 0. Returns the room for the arms of the next plan."""
     K = state.K
     arms = plan[SHARES + (N_LEADERS + i) * K : SHARES + (N_LEADERS + i + 1) * K]
     for j in range(int(plan[2 + i])):
@@ -160,7 +160,7 @@ def share_out(state: TurncoatState, plan: Vector, i: int, m: float, n: float) ->
 
 @jit_step
 def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vector, confidence: Vector) -> int:
-    """What base i knows of its arms: mean, pulls and c of (11a) or (11b). Returns how many have no reward yet."""
+    """Write mean, n and c of (11a) or (11b) for base i's planned arms. Returns the number without a reward (c < 0)."""
     n_untried, f = 0, i - N_DETECTORS
     for j in range(means.size):
         k = int(arms[j])
@@ -247,7 +247,7 @@ def find_best(means: Vector, confidence: Vector) -> int:
 
 @jit
 def give_best(means: Vector, confidence: Vector, pulls: Vector, most: float, limit: float, left: float) -> None:
-    """Where rounding leaves no level above the largest mean: the arms that have it get all, evenly."""
+    """Divide the pulls evenly among the arms of the largest mean, where rounding leaves no level above it."""
     n = 0.0
     for j in range(means.size):
         n += 1.0 if confidence[j] >= 0.0 and means[j] >= most else 0.0

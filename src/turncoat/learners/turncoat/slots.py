@@ -1,11 +1,11 @@
-"""Slots: where the long records of an arm stand, its chains (index_bases.py) and its plays (observers/history.py).
+"""Slots: room for the long records of an arm, its chains (index_bases.py) and its plays (observers/history.py).
 
-They take far more room than the sums of an arm, so there are SLOTS of them at most. Up to so many arms, each has a slot
-of its own. Of more, those that share a slot hold a vote about it (Boyer and Moore's majority vote): a tell of the owner
-adds to its credit, up to MOST_CREDIT; a tell of another arm takes one away, or makes that arm the owner if none is
-left. It begins with empty pages, and with chains that have one split at most, before all that it is told from then on.
-An arm without a slot is not tested for changes; it learns and is proposed like the others. An arm that is told often
-has a slot soon.
+These take far more memory than an arm's sums, so there are SLOTS slots at most. Up to SLOTS arms have a slot each. Of
+more arms, those that share a slot compete for it by majority vote (Boyer and Moore): a tell of the owner adds one
+to the slot's credit, up to MOST_CREDIT; a tell of another arm takes one away or, if none is left, makes that arm the
+owner. A new owner begins with empty pages and with one split per chain at most, between its samples so far and those to
+come. An arm without a slot is not tested for changes; it learns and is proposed like the others. An arm that is told
+often soon gets a slot.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def slots_of(arms: Vector | Ints) -> Ints:
 
 @jit_step
 def claim(state: TurncoatState, arm: int) -> None:
-    """Vote for an arm that is told."""
+    """Count a tell of `arm` as a vote for its slot; if that makes it the owner, its records begin anew."""
     if state.K <= SLOTS:
         return
     slot = slot_of(arm)

@@ -91,7 +91,7 @@ def read_timeline(session: Session, key: str, limit: int) -> list[messages.Versi
 
 
 def read_state(session: Session, key: str) -> messages.LearnerState:
-    """What the learner makes of it all."""
+    """The learner's probabilities and explanation, and how many rewards and decisions are not applied yet."""
     snapshot = read_snapshot(session, key)
     _, learner = read_learner(session, snapshot.id)
     pending, still_open = session.rows(COUNTS, experiment=snapshot.id)[0]
