@@ -71,7 +71,8 @@ def certificate_of(learner: Any, n_switches: int | None) -> float | None:
     """What a learner certifies against as many switches as were planted, if it certifies anything."""
     if n_switches is None or not hasattr(learner, "certificate"):
         return None
-    return round(float(learner.certificate(n_switches).total), 4)
+    found = learner.certificate(n_switches)
+    return None if found.n_uncovered else round(float(found.total), 4)
 
 
 def warm_up(players: Sequence[Player], done: Callable[[], None]) -> None:

@@ -47,7 +47,8 @@ def written_down(learner: Turncoat, arm: int, loss: float) -> naive.Round:
 
 
 @pytest.mark.parametrize(
-    ("K", "T", "S", "low", "high"), [(2, 5, 0, 0, 1), (3, 300, 2, 0, 1), (6, 1025, 7, -10, 30), (20, 200, 1, 0, 1)]
+    ("K", "T", "S", "low", "high"),
+    [(2, 5, 0, 0, 1), (3, 300, 2, 0, 1), (6, 1025, 7, -10, 30), (20, 200, 1, 0, 1), (70, 300, 1, 0, 1)],
 )
 def test_every_term_is_that_of_the_page(K: int, T: int, S: int, low: float, high: float) -> None:
     learner, rng = Turncoat(K, seed=K, loss_range=(low, high)), np.random.default_rng(K)
@@ -111,6 +112,32 @@ def test_tells_that_the_theorem_does_not_cover_are_counted() -> None:
     learner.observe(1, loss=0.2, propensity=0.5)
     assert learner.certificate(1).n_uncovered == 2
     assert "2 tells are not covered" in str(learner.certificate(1))
+
+
+@pytest.mark.parametrize("K", [3, 70])
+def test_planned_pulls_that_are_told_in_order_are_covered(K: int) -> None:
+    """What they are served with is what they are charged with; the first late tell is not."""
+    learner = Turncoat(K, seed=1)
+    for t in range(300):
+        learner.tell(learner.ask(m=8), t % 3 / 2)
+    assert learner.certificate(0).n_uncovered == 0
+    late = learner.ask(m=8)
+    for t in range(20):
+        learner.tell(learner.ask(m=8), t % 3 / 2)
+    learner.tell(late, 0.5)
+    assert learner.certificate(0).n_uncovered >= 1
+
+
+def test_arms_that_leave_before_the_first_tell_are_no_arms_of_the_game() -> None:
+    """They were counted as arms: the certificate of two arms was that of ten."""
+    learner, two = Turncoat(10, seed=1), Turncoat(2, seed=1)
+    for arm in range(2, 10):
+        learner.retire_arm(arm)
+    for t in range(50):
+        for one in (learner, two):
+            one.tell(one.ask(), t % 3 / 2)
+    found, expected = learner.certificate(1), two.certificate(1)
+    assert found.n_uncovered == 0 and found[1:5] == expected[1:5]
 
 
 @pytest.mark.jit_off

@@ -12,6 +12,7 @@ import pytest
 from tests.naive import guarantee as naive
 from tests.naive.guarantee import Tuning
 from tests.theory.games import TUNINGS
+from turncoat.bounds import turncoat_bound
 from turncoat.learners.turncoat import constants
 
 pytestmark = pytest.mark.jit_off  # nothing here is compiled
@@ -163,3 +164,36 @@ def test_the_table_of_the_page(K: int, S: int, T: int) -> None:
     # When this fails because constants changed: the row it prints belongs into docs/guarantee.md.
     row = row_of_the_page(K, S, T)
     assert row in PAGE.read_text().splitlines(), row
+
+
+def closed_form(T: int, K: int, S: int) -> float:
+    """The display of section 4 of docs/guarantee.md."""
+    N = 16 * 2 ** max(0, math.ceil(math.log2(T / 16)))
+    beta, first = min(1 / math.sqrt(K * N), 0.5 / K), min(1 / math.sqrt(16 * K), 0.5 / K)
+    xi = min(1 / math.sqrt(16 * K), 0.03 / K)
+    far = math.log(2 * K * T)
+    return (
+        math.sqrt(K * T) * (0.708 * (S + 1) * far + 2.57)
+        + math.sqrt(T) * (0.708 * math.log(14 * T) + 2.54 * (min(K, 14) + 1) + 0.52)
+        + 8
+        + math.log2(T / 16) / 2
+        + max(0.0, math.log(K) - (1 - K * first) * math.log(1 / beta)) / xi
+        + (50 / 3 * K * (S + 1) * far if N < 1111 * K else 0.0)
+    )
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 10, 14, 16, 100, 5000, 200_000])
+@pytest.mark.parametrize("S", [0, 1, 10, 1000])
+def test_the_closed_form_is_above_the_exact_sums_and_near_them(K: int, S: int) -> None:
+    ratios = []
+    for power in range(11, 40):
+        for T in (2**power - 1, 2**power, 2**power + 1, 3 * 2 ** (power - 1)):
+            ratios.append(turncoat_bound(T, K, S).total / closed_form(T, K, S))
+    assert 0.9 < max(ratios) <= 1.0
+
+
+@pytest.mark.parametrize(("K", "S", "first"), [(10, 10, 146_965), (2, 10, 17_631)])
+def test_the_bound_is_below_T_for_good_from_the_round_that_the_page_names(K: int, S: int, first: int) -> None:
+    assert turncoat_bound(first - 1, K, S).total >= first - 1
+    jumps = [(16 << power) + 1 for power in range(40) if (16 << power) + 1 > first]  # between jumps W/T falls
+    assert all(turncoat_bound(T, K, S).total < T for T in (first, *jumps))

@@ -23,8 +23,9 @@ follower proposes. All of it is known before the draw, so (5) is unbiased for th
     earlier_rules.py, state_checks.py  restored states: migration of earlier rules; checks
 
 Guarantee: expected regret of order (S + 1) sqrt(KT) up to a logarithm, for all S and T at once, with T not given
-(Theorem W of docs/guarantee.md; `tc.turncoat_bound`); and sqrt(KT) behind its best base.
-Cost per round: O(H log K), and O(K) when a detector restarts. Memory: O(H K).
+(Theorem W of docs/guarantee.md; `tc.turncoat_bound`); and sqrt(KT) + sqrt(T) ln T behind its best base.
+Cost per round: O(H log K); a restart of a detector goes through the arms, of more than 1,024 through those whose index
+was computed since the restart before. Memory: O(H K).
 Departures: there is no paper to depart from. Clipped bases are ClippedOMD's, the detectors' test and index are those of
 GLRklUCB with less exploration, followers are a DiscountedUCB; indices of only two arms are recomputed per round.
 References: J. Kim, S. Yun, "Adversarial Bandits Against Arbitrary Strategies", TMLR 2025, for masters over clipped

@@ -3,7 +3,7 @@
 For one pull, such a base proposes the arm of its largest index. For the next m pulls it proposes the shares that this
 index would give them if every pull were counted and no mean moved. Water-filling: the index of an arm falls with each
 pull it gets, and the m pulls, taken as divisible, are divided so that all arms that get some end at the same index L.
-    pulls(k, L) = max(0, c(k)/kl(mean(k), L) - n(k))      detectors: (10), solved for n                   (11a)
+    pulls(k, L) = max(0, c(k)/kl(mean(k), L) - n(k))      detectors: (10), solved for n, all times rho    (11a)
     pulls(k, L) = max(0, c/(L - mean(k))^2 - n(k))        followers: (11), solved for n                   (11b)
     P(k) = pulls(k, L)/m, where L is such that they sum to m                                              (11c)
 An arm without any reward is planned at most max(1, ceil(m/K)) pulls, K being the number of living (or allowed) arms.

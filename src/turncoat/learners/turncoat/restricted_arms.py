@@ -8,7 +8,8 @@ mirror-descent base makes its step on P_h(·|A), floor and share being those of 
 back. So arms outside A keep their probability under every such base: an arm neither gains nor loses by being absent.
 Detectors and followers get the sample as usual, and the history votes for the likeliest arm of A.
 
-With A = all arms this is rule.py, up to rounding.
+With A = all arms this is rule.py, up to rounding; but a plan (m > 1) is for all of A, where planning.py plans at most
+1,024 of more than 64 arms.
 
 Departures. Sleeping experts (below) serve q(a)/q(A), the mixture restricted; (1) is a mixture of restricted bases.
 Under the former a base that proposes a single arm has no influence while this arm is absent, and q(A) may vanish: a

@@ -135,7 +135,8 @@ def parse_switches(n_switches: Any) -> int:
 
 def certify(state: TurncoatState, S: int, width: float) -> Certificate:
     """The certificate of a state. `width`: that of the range of losses."""
-    known, (gaps, refunds, n_uncovered) = fixed_terms(int(state.clock[0]), state.K, S), state.spent.tolist()
+    known = fixed_terms(int(state.clock[0]), int(state.n_living[0]), S)
+    gaps, refunds, n_uncovered = state.spent.tolist()
     return Certificate(
         n_switches=S,
         start=width * known.start,
