@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Iterator
 from itertools import chain, groupby, pairwise
 from pathlib import Path
@@ -20,6 +21,10 @@ settings.load_profile("turncoat")
 # Twelve thousand tests, and the compiler's notes of every kernel, stay till the end. Looking through all of them for
 # garbage as often as Python does by itself takes an eighth of the time that compiling takes.
 gc.set_threshold(20_000, 20, 20)
+
+# A shell makes its background processes ignore SIGINT, and Python then installs no handler, nor do the processes it
+# starts. Tests send interrupts, to themselves and to others.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 SERVICE = TESTS / "service"
