@@ -21,6 +21,8 @@ import turncoat as tc
 from tests.compatibility.answers import as_now, same_fields
 from tests.compatibility.rounds import go_on
 from turncoat.learners import LEARNERS
+from turncoat.learners.base.saved_state import unpacked
+from turncoat.learners.turncoat.earlier_rules import OLD_MIRRORS, EarlierState
 from turncoat.learners.turncoat.state import SLOTS
 
 FILES = {
@@ -28,6 +30,7 @@ FILES = {
     for file in sorted(Path(__file__).parent.glob("states-*.json.gz"))
 }
 CASES = {f"{commit}: {name}": case for commit, file in FILES.items() for name, case in file["cases"].items()}
+OF_BASES = ("bases", "kinds", "chance", "likeliest", "pages")  # what an explanation reads off the trust in bases
 SAYING = {name: case for name, case in CASES.items() if "thoughts" in case}
 
 
@@ -45,6 +48,11 @@ SAME = {name: case for name, case in CASES.items() if is_of_today(case)}
 MIGRATED = {name: case for name, case in CASES.items() if not is_of_today(case)}
 
 
+def trust_in_mirrors(case: dict[str, Any]) -> float:
+    """How much the learner trusted its clipped and signed bases when it was saved."""
+    return float(EarlierState(unpacked(case["state"]["buffer"], "<f8").astype(float)).p[:OLD_MIRRORS].sum())
+
+
 def contents(state: dict[str, Any]) -> dict[str, Any]:
     """A state without the version of the package that wrote it."""
     return {key: value for key, value in state.items() if key != "turncoat"}
@@ -59,7 +67,10 @@ def test_a_state_that_is_read_and_saved_again_is_the_same(case: dict[str, Any]) 
 
 @pytest.mark.parametrize("case", MIGRATED.values(), ids=MIGRATED)
 def test_a_state_of_an_earlier_rule_is_migrated_once_and_goes_on(case: dict[str, Any]) -> None:
-    """It serves what it served then, keeps all but the certificate's sums, and says which tells those do not cover."""
+    """It keeps all but the certificate's sums and bases that there are no longer, and says which tells those sums miss.
+
+    What it serves differs from then by no more than the trust that clipped and signed bases had, and the floors now.
+    """
     learner = tc.restore(case["state"])
     assert isinstance(learner, tc.Turncoat)
     saved = learner.state()
@@ -71,11 +82,12 @@ def test_a_state_of_an_earlier_rule_is_migrated_once_and_goes_on(case: dict[str,
     if saved["loss_range"] != "adaptive":
         found = learner.certificate(2)
         assert (found.gaps, found.refunds, found.n_uncovered) == (0.0, 0.0, learner.n_told)
-    outstanding = [tc.Decision.from_dict(one) for one in case["outstanding"]]
+    outstanding, before_play = [tc.Decision.from_dict(one) for one in case["outstanding"]], learner.view().copy()
     assert all(decision.m == 1 for decision in outstanding)
     assert np.array_equal(learner.probabilities(), learner.probabilities(m=1))
     now = go_on(learner, outstanding, case["how"], case["round"])
-    assert now["probabilities"] == case["next"]["probabilities"], where()
+    moved = np.abs(np.subtract(now["probabilities"], case["next"]["probabilities"])).sum() / 2.0
+    assert moved <= trust_in_mirrors(case) + before_play.floors.sum(), where()
     assert learner.n_outstanding == 0 and np.isfinite(learner.probabilities()).all()
     if saved["loss_range"] != "adaptive":
         assert learner.certificate(2).gaps > 0.0 or learner.n_arms == 1
@@ -99,7 +111,10 @@ def test_a_restored_learner_goes_on_as_it_did_then(case: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("case", SAYING.values(), ids=SAYING)
 def test_a_restored_turncoat_says_what_it_said_then(case: dict[str, Any]) -> None:
-    """The explanation, which is read off the state. (The certificate of then was another one.)"""
+    """The explanation, which is read off the state, but for what it says of the bases, of which there were more.
+
+    (The certificate of then was another one.)
+    """
     learner = tc.restore(case["state"])
     assert isinstance(learner, tc.Turncoat)
     said, then = json.loads(json.dumps(learner.explain().to_dict())), case["thoughts"]["explanation"]
@@ -108,7 +123,13 @@ def test_a_restored_turncoat_says_what_it_said_then(case: dict[str, Any]) -> Non
             page["shares"] = [
                 max(now, share * (now == 0)) for now, share in zip(page["shares"], earlier["shares"], strict=True)
             ]
-    assert as_now(said) == as_now(then), where()
+    said, then = as_now(said), as_now(then)
+    for name, value in then.items():
+        if name not in OF_BASES:
+            assert said[name] == value, (name, where())
+    assert [page["shares"] for page in said["pages"]] == [page["shares"] for page in then["pages"]]
+    leaders = {base["name"]: base["arm"] for base in said["bases"] if base["kind"] in ("detector", "follower")}
+    assert leaders == {base["name"]: base["arm"] for base in then["bases"] if base["name"] in leaders}
 
 
 def test_outstanding_decisions_are_known_and_settled_once() -> None:

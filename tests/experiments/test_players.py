@@ -38,7 +38,7 @@ def test_turncoat_can_be_told_the_horizon() -> None:
     """Its rates were set by a kernel that only compiled code may call: Python crashed."""
     state = OURS["turncoat, told T"].make(3, 1000, None, 1).view()
     assert state.guess[0] == 1000.0
-    assert state.rates[1] == pytest.approx(1000**0.125 / 3000**0.5)
+    assert state.floors[0] == pytest.approx(0.001 / 9)
 
 
 def test_rivals_are_told_the_planted_switches_if_they_can_use_them() -> None:

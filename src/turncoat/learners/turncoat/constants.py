@@ -2,7 +2,7 @@
 
 H bases, of four kinds, in this order:
 
-    clipped     mirror descent with a floor, one base per rate of a grid; the guarantee is about the first, the slow one
+    clipped     mirror descent with a floor; one base, the slow one, which the guarantee is about (a grid of rates fits)
     signed      mirror descent on losses above or below average, with fixed share: fast, no guarantee alone
     detectors   kl-UCB that tests for changes and restarts: for means that stay constant and then jump
     followers   UCB on discounted samples: for drift, and for fast changes
@@ -18,8 +18,8 @@ from typing import Any
 
 from turncoat._compile.jit import jit_rule, jit_step
 
-N_CLIPPED = 3
-N_SIGNED = 6
+N_CLIPPED = 1
+N_SIGNED = 3
 N_MIRRORS = N_CLIPPED + N_SIGNED
 N_DETECTORS = 1
 WINDOWS = (64.0, 512.0, 4096.0, math.inf)  # rounds that each follower looks back
@@ -28,7 +28,7 @@ N_LEADERS = N_DETECTORS + N_FOLLOWERS  # bases that propose a single arm, their 
 N_BASES = N_MIRRORS + N_LEADERS
 
 SLOW = 0  # the clipped base that is charged its mix loss
-SLOW_RATE, MOST_SLOW_RATE = 1.0, 0.03  # its rate is SLOW_RATE/sqrt(KN), and MOST_SLOW_RATE/K at most
+SLOW_RATE, MOST_SLOW_RATE = 1.0, 1.0 / 150.0  # its rate is SLOW_RATE/sqrt(KN), and MOST_SLOW_RATE/K at most
 
 FIRST_GUESS = 16.0
 PRIOR = (0.01,) * N_MIRRORS + (1.0,) * N_DETECTORS + (0.03, 0.03, 0.03, 0.08)  # up to a common factor
@@ -48,7 +48,7 @@ FOLLOWER_INDEX = (0.1, 0.1, 0.1, 0.05)
 PSEUDO_SAMPLES = 2.0  # of the mean of all arms, added to each arm of a follower
 
 NAMES = (
-    tuple(f"clipped {i + 1}" for i in range(N_CLIPPED))
+    (("clipped",) if N_CLIPPED == 1 else tuple(f"clipped {i + 1}" for i in range(N_CLIPPED)))
     + tuple(f"signed {i + 1}" for i in range(N_SIGNED))
     + ("detector",) * N_DETECTORS
     + tuple("follower, forgets nothing" if w == math.inf else f"follower, last {w:.0f}" for w in WINDOWS)
