@@ -2,14 +2,14 @@
 
 20 seeds of each game, T = 20,000, gaps of 0.3. A planted switch is found if the history has one to the same arm, dated
 from 200 rounds before it (doubts may have begun with the segment before, if that was short) until the next planted one;
-what is in the history besides is invented. Measured when this was written:
+what is in the history besides is invented. Measured under rule 3:
 
     game           planted  found  invented  median delay
     stationary/0         0      0         0
-    flip/3              60     60         4            63
-    flip/10            200    200        10            57
-    piecewise/10       200    174         9            50
-    real/10            200    183         0            62
+    flip/3              60     60         5            73
+    flip/10            200    198        10            56
+    piecewise/10       200    177        11            49
+    real/10            200    183         1            11
 
 (Segments of piecewise and real games are of any length; most of those that were missed last less than 220 rounds.)
 
