@@ -1,6 +1,6 @@
 """How many decisions a learner waits for, slow and obvious, from exact integers.
 
-A delay, next_id - id at the tell, is counted in the first of 96 classes whose end it does not exceed; class j ends at
+A delay, next_id - id at the tell, is counted in the first of 160 classes whose end it does not exceed; class j ends at
 the fourth root of 2^j, the last one nowhere. Counts are halved when they sum to 1024, down but for those of delays of
 1, which are halved up after one is added. The reach is the end of the first class with which at least 49 of 50 counts
 are reached, without end if that is the last one, or nothing was counted. It is found anew when the counts are halved,
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-N_CLASSES, MEMORY = 96, 1024
+N_CLASSES, MEMORY = 160, 1024
 
 
 def class_of(delay: int) -> int:

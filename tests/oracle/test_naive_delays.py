@@ -9,8 +9,9 @@ from tests.naive.delays import Delays, Waiting, class_of, end_of
 
 @pytest.mark.jit_off
 def test_classes_of_delays() -> None:
-    assert [class_of(delay) for delay in (1, 2, 3, 4, 5, 100, 2**23, 2**24, 10**30)] == [0, 4, 7, 8, 10, 27, 92, 95, 95]
-    assert [end_of(j) for j in (0, 4, 5, 7, 27, 95)] == [1, 2, 2, 3, 107, None]
+    assert [class_of(delay) for delay in (1, 2, 3, 4, 5, 100, 2**24, 2**40)] == [0, 4, 7, 8, 10, 27, 96, 159]
+    assert class_of(10**30) == 159
+    assert [end_of(j) for j in (0, 4, 5, 7, 27, 159)] == [1, 2, 2, 3, 107, None]
 
 
 @pytest.mark.jit_off

@@ -21,7 +21,7 @@ from turncoat.errors import StateError
 from turncoat.types import Ints
 from turncoat.validation.numbers import is_whole
 
-N_BINS = 96
+N_BINS = 160  # delays of up to 2^40: the service counts milliseconds
 MEMORY = 1024
 KNOWN = 0.98
 PER_OCTAVE = 4.0
@@ -56,6 +56,13 @@ def count_delay(record: Ints, delay: int) -> bool:
     elif before == ENDLESS or record[OVER] > (1.0 - KNOWN) * record[TOTAL]:
         find_reach(record)
     return bool(record[REACH] != before)
+
+
+@jit
+def count_delays(record: Ints, delays: Ints) -> None:
+    """Count several, in order."""
+    for i in range(delays.size):
+        count_delay(record, delays[i])
 
 
 @jit

@@ -26,6 +26,7 @@ from turncoat.learners.turncoat.delays import (
     REACH,
     blank_delays,
     count_delay,
+    count_delays,
     count_prompt,
     restored_delays,
     saved_delays,
@@ -214,8 +215,7 @@ class PlanningLearner(ChangingLearner):
 
     def _note_tells(self, ids: Ints, clock: int) -> None:
         self._count_prompt()
-        for number in ids.tolist():
-            count_delay(self._delays, self._next_id - number)
+        count_delays(self._delays, self._next_id - ids)
         self._wait_anew()
 
     def _probabilities_planned(self, allowed: Iterable[Label] | None, m: int | None) -> Vector:
