@@ -14,8 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from tests.naive.delays import Delays
+
 HOUR, DAY = 3_600.0, 86_400.0
-LOOK, TIDY = 0.25, 60.0
+LOOK, SLACK, TIDY = 0.25, 1.0, 60.0
 AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {
     "last": lambda values: values[-1],
     "sum": sum,
@@ -56,6 +58,7 @@ class Version:
     n_learned: int
     settings: Settings
     arms: dict[str, Arm]
+    m: int = 1  # pulls that are planned ahead
 
     def named(self, *states: str) -> list[str]:
         return [name for name, arm in self.arms.items() if arm.state in states]
@@ -81,6 +84,10 @@ class Decision:
 
     def ended(self, now: float) -> bool:
         return self.expires_at is not None and self.expires_at <= now
+
+    def trains(self) -> bool:
+        """Will it be learned from, if it is rewarded?"""
+        return self.outcome is None and self.stream == "learn"
 
 
 class Waiting(NamedTuple):
@@ -118,14 +125,15 @@ class Gates(NamedTuple):
 
 @dataclass
 class Experiment:
-    """With its past, and with what its learner was told: ("observe", arm, reward, propensity, allowed), ("add", arm),
-    ("retire", arm), each with the version it belongs to."""
+    """With its past, and with what its learner was told, each with the version it belongs to: ("add", arm),
+    ("retire", arm), ("observe", arm, reward, propensity, allowed, m)."""
 
     key: str
     salt: str
     versions: list[Version]
     rule: int  # of the learner, as it is stored
     story: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)
+    delays: Delays = field(default_factory=Delays)  # of what was learned, in milliseconds
 
     @property
     def now(self) -> Version:
@@ -141,11 +149,13 @@ class Experiment:
 
 
 class Model:
-    """The service. `most`: how many decisions are closed in a pass; `rule`: the version of the learners' rule."""
+    """The service. `most`: how many decisions are closed in a pass; `rule`: the version of the learners' rule; `least`:
+    the smallest m of a version without news."""
 
-    def __init__(self, most: int, rule: int = 1) -> None:
+    def __init__(self, most: int, rule: int = 1, least: int = 8) -> None:
         self.most = most
         self.rule = rule
+        self.least = least
         self.experiments: dict[str, Experiment] = {}
         self.decisions: dict[str, Decision] = {}
         self.inbox: dict[str, Waiting] = {}
@@ -243,12 +253,15 @@ class Model:
         """
         ready = {self.decisions[one].experiment for one in self.inbox}
         if not 0.0 <= now - gates.looked < LOOK:
+            since = max(min(gates.looked, now) - SLACK, 0.0)
             gates = gates._replace(looked=now)
             if self.early:
                 yield gates
                 self._adopt(list(self.early))
                 self._give_up(now)
             ready |= {one.experiment for one in self.decisions.values() if one.outcome is None and one.ended(now)}
+            asked = {one.experiment for one in self.decisions.values() if one.trains() and one.decided_at > since}
+            ready |= {key for key in asked if self._has_doubled(self.experiments[key], now)}
         if not 0.0 <= now - gates.tidied < TIDY:
             gates = gates._replace(tidied=now)
             yield gates
@@ -271,6 +284,7 @@ class Model:
         ours = [one for one in self.inbox if self.decisions[one].experiment == key]
         ours = sorted(ours, key=lambda one: (self.inbox[one].received_at, one))[: self.most]
         if not ours:
+            self._plan_ahead(experiment, now)
             return
         self._checkpoint(experiment)
         number, n_learned = experiment.number + 1, 0
@@ -284,7 +298,27 @@ class Model:
             if decision.stream == "learn" and waiting.value is not None:
                 n_learned += 1
                 experiment.story.append((number, self._lesson(experiment, decision)))
-        experiment.versions.append(Version("rewards", n_learned, experiment.now.settings, experiment.now.arms))
+                experiment.delays.add(max(round(1e3 * (now - decision.decided_at)), 1))
+        m = self._pulls(experiment, now)
+        experiment.versions.append(replace(experiment.now, kind="rewards", n_learned=n_learned, m=m))
+
+    def _pulls(self, experiment: Experiment, now: float) -> int:
+        """Open decisions, but those that are older than almost all rewards were, plus one: as a power of two."""
+        reach = experiment.delays.reach
+        after = -math.inf if reach is None else now - 1e-3 * reach
+        ours = [one for one in self.decisions.values() if one.experiment == experiment.key and one.trains()]
+        n = 1 + sum(one.decided_at > after for one in ours)
+        return max(1 << j for j in range(21) if 1 << j <= n)
+
+    def _has_doubled(self, experiment: Experiment, now: float) -> bool:
+        return self._pulls(experiment, now) >= max(2 * experiment.now.m, self.least)
+
+    def _plan_ahead(self, experiment: Experiment, now: float) -> None:
+        """So many decisions are open that more pulls are planned, in a version that changes nothing else."""
+        if self._has_doubled(experiment, now):
+            self._checkpoint(experiment)
+            m = self._pulls(experiment, now)
+            experiment.versions.append(replace(experiment.now, kind="planned", n_learned=0, m=m))
 
     def _checkpoint(self, experiment: Experiment) -> None:
         """A learner of an older rule is migrated before anything else is written: in a version that changes nothing."""
@@ -312,9 +346,10 @@ class Model:
             self.inbox[decision.id] = Waiting(settings.default, now, "default")
 
     def _lesson(self, experiment: Experiment, decision: Decision) -> tuple[Any, ...]:
-        had = experiment.at(decision.version).named("active", "paused")
+        version = experiment.at(decision.version)
+        had = version.named("active", "paused")
         allowed = None if len(decision.probabilities) == len(had) else tuple(decision.probabilities)
-        return "observe", decision.arm, decision.reward, decision.propensity, allowed
+        return "observe", decision.arm, decision.reward, decision.propensity, allowed, version.m
 
     # --- settings ---
 
@@ -324,7 +359,8 @@ class Model:
     def change(self, key: str, settings: Settings) -> None:
         experiment = self.experiments[key]
         self._checkpoint(experiment)
-        experiment.versions.append(Version("settings_changed", 0, settings, experiment.now.arms))
+        changed = replace(experiment.now, kind="settings_changed", n_learned=0, settings=settings)
+        experiment.versions.append(changed)
 
     def set_arm(self, key: str, name: str, arm: Arm) -> int | None:
         """Add an arm or change one; the number of the refusal, if it is refused."""
@@ -344,7 +380,7 @@ class Model:
             return 422
         self._checkpoint(experiment)
         kind = "arm_added" if old is None else "arm_changed"
-        experiment.versions.append(Version(kind, 0, experiment.now.settings, arms))
+        experiment.versions.append(replace(experiment.now, kind=kind, n_learned=0, arms=arms))
         before = "pending" if old is None else old.state
         if before == "pending" and arm.state == "active":
             experiment.story.append((experiment.number, ("add", name)))

@@ -145,7 +145,7 @@ def _schema(polars: Any) -> dict[str, Any]:
     text = ("decision_id", "experiment", "arm", "probabilities", "stream", "reason", "unit", "context", "outcome")
     schema: dict[str, Any] = dict.fromkeys(text, polars.String)
     schema |= {"decided_at": moment, "rewarded_at": moment, "propensity": polars.Float64, "reward": polars.Float64}
-    schema |= dict.fromkeys(("state_version", "applied_version", "applied_position"), polars.Int64)
+    schema |= dict.fromkeys(("state_version", "m", "applied_version", "applied_position"), polars.Int64)
     return schema
 
 

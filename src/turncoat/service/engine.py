@@ -9,7 +9,7 @@ Any number of engines, in as many processes, may share a PostgreSQL store; SQLit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -22,13 +22,14 @@ from turncoat.service.experiments.early_rewards import expire_orphans, join_deci
 from turncoat.service.experiments.learn import MOST, apply
 from turncoat.service.experiments.randomness import Randomness, SystemRandomness
 from turncoat.service.experiments.snapshot_cache import SnapshotCache, read_snapshot
+from turncoat.service.experiments.waiting import GROWING, MARGIN, has_doubled, pulls_to_plan
 from turncoat.service.messages import Command, Decide, Result, Tell
 from turncoat.service.store.interface import Store, StoreDown, WriteConflict
 from turncoat.service.validation import checked
 
 T = TypeVar("T")
 
-LOOK_FOR_DUE = 0.25  # seconds between queries for windows that have ended
+LOOK_FOR_DUE = 0.25  # seconds between queries for windows that have ended, and for m that has doubled
 SWEEP = 10.0  # seconds between vacuums of the inbox
 TIDY = 60.0  # seconds between deletions of expired rows
 
@@ -105,10 +106,10 @@ class Engine(messages.DecideMethod):
             waiting = {number for (number,) in found()}
         ready = waiting - {None}
         if not 0.0 <= now - self._looked < LOOK_FOR_DUE:  # the clock may be set back
-            self._looked = now
+            since, self._looked = max(min(self._looked, now) - MARGIN, 0.0), now
             if None in waiting:
                 self._join_early(now)
-            ready |= self._due(now)
+            ready |= self._due(now) | self._growing(now, since, ready)
         if not 0.0 <= now - self._swept < SWEEP:
             self._swept = now
             self.store.tidy()
@@ -147,6 +148,13 @@ class Engine(messages.DecideMethod):
     def _due(self, now: float) -> set[int]:
         """Experiments in which a window has ended."""
         return {number for (number,) in self.read(lambda session: session.rows(DUE, now=now))}
+
+    def _growing(self, now: float, since: float, ready: Set[int]) -> set[int]:
+        """Experiments in which m has doubled, of those that are not ready and have open decisions made `since`."""
+        with self.store.reading() as session:
+            asked = [row for row in session.rows(GROWING, after=since) if row[0] not in ready]
+            pulls = [pulls_to_plan(session, number, delays, now) for number, _, delays in asked]
+            return {number for (number, before, _), m in zip(asked, pulls, strict=True) if has_doubled(before, m())}
 
     def _join_early(self, now: float) -> None:
         """Join early rewards to their decisions; record as orphans those that have waited too long."""

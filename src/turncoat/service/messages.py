@@ -201,6 +201,7 @@ class DecisionFields(Answer, frozen=True, kw_only=True):
     propensity: float
     probabilities: dict[str, float]
     state_version: int
+    m: int
     stream: Stream
     reason: Reason
     context: Any
@@ -241,13 +242,14 @@ class LearnerState(Answer, frozen=True, kw_only=True):
 
 
 class VersionPoint(Answer, frozen=True, kw_only=True):
-    """A version of an experiment: what made it, and what was served from then on."""
+    """A version of an experiment: what made it, what was served from then on, and how many pulls that plans ahead."""
 
     version: int
     at: datetime
-    kind: Literal["opened", "rewards", "checkpoint", "arm_added", "arm_changed", "settings_changed"]
+    kind: Literal["opened", "rewards", "planned", "checkpoint", "arm_added", "arm_changed", "settings_changed"]
     n_learned: int
     probabilities: dict[str, float]
+    m: int
 
 
 class Switch(Answer, frozen=True, kw_only=True):

@@ -37,6 +37,21 @@ def test_a_reward_is_taken_and_learned_from(world: World) -> None:
     assert points[-1].probabilities == after.probabilities
 
 
+def test_open_decisions_are_planned_for(world: World) -> None:
+    key = world.opened("a", "b")
+    first = [decided(world, key) for _ in range(20)]
+    world.later(0.3)
+    then = decided(world, key)
+    assert [(point.kind, point.m) for point in world.service.timeline(key)] == [("opened", 1), ("planned", 16)]
+    assert (world.service.decision(first[0]).m, world.service.decision(then).m) == (1, 16)
+    assert sorted(line.m for line in world.service.log(key)) == [1] * 20 + [16]
+    for one in [*first, then]:
+        assert world.service.reward(one, 1.0).status == "accepted"
+    world.work()
+    points = world.service.timeline(key)
+    assert points[-1].m == 1 and sum(point.n_learned for point in points) == 21
+
+
 def test_told_again_it_is_a_duplicate_and_told_otherwise_a_conflict(world: World) -> None:
     key = world.opened()
     one = decided(world, key)

@@ -16,6 +16,7 @@ from turncoat.learners import Turncoat, restore
 from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.experiments.waiting import no_delays, with_delays
 from turncoat.service.store import Store
 
 NOON = 1_800_000_000.0  # some day in 2027
@@ -126,8 +127,11 @@ def compile_kernels() -> None:
     learner.observe(0, 0.5, 0.5)
     learner.add_arm("c")
     learner.observe(0, 0.5, 0.5, allowed=[0, 1])
+    learner.observe(0, 0.5, 0.5, m=2)
     learner.retire_arm("c")
     learner.probabilities(allowed=["a", "b"])
+    learner.probabilities(m=2)
+    with_delays(no_delays(), [0.5])
     restore(learner.state()).probabilities()
 
 

@@ -17,7 +17,7 @@ from tests.service.experiments.lab import Lab
 from turncoat.service import messages
 from turncoat.service.errors import Conflicting
 from turncoat.service.experiments.draw import draw
-from turncoat.service.experiments.snapshot import ArmRow, share_limits
+from turncoat.service.experiments.snapshot import ArmRow, served_by, share_limits
 from turncoat.service.messages import Decide
 
 N = 60_000
@@ -108,6 +108,37 @@ def test_allowed_and_paused(lab: Lab) -> None:
     assert counts == {"b": 100} and answer.propensity == 1.0
     with pytest.raises(Conflicting, match=r"none of allowed_arms \['a'\] is active in 'x'"):
         lab.engine.decide("x", allowed_arms=["a"])
+
+
+def piled_up(lab: Lab, **more: Any) -> None:
+    """A learner with an opinion, and so many open decisions that 64 pulls are planned, which are served otherwise."""
+    lab.open(arms=list("abcd"), **more)
+    for i in range(60):
+        one = lab.engine.decide("x", allowed_arms=["abcd"[i % 4]])
+        lab.engine.reward(str(one.decision_id), 0.2 if i == 1 else float(i % 8 > 3))
+    lab.work()
+    for _ in range(70):
+        lab.engine.decide("x")
+    lab.work()
+    snapshot = lab.engine.cache.get("x")
+    assert snapshot.m == 64
+    of_one = served_by(lab.engine.cache.learner(snapshot), snapshot.active(), 1)
+    assert max(abs(of_one[arm] - share) for arm, share in snapshot.probabilities.items()) > 0.05
+
+
+def test_planned(lab: Lab) -> None:
+    piled_up(lab)
+    check(*drawn(lab))
+    check(*drawn(lab, allowed_arms=["a", "b", "c"]))
+
+
+def test_planned_with_floors_and_caps(lab: Lab) -> None:
+    piled_up(lab, floors={"a": 0.3}, caps={"b": 0.3, "d": 0.2})
+    for allowed in (None, ["b", "a", "d"]):
+        counts, answer = drawn(lab, allowed_arms=allowed)
+        check(counts, answer)
+        assert answer.probabilities["a"] >= 0.3
+        assert answer.probabilities["b"] <= 0.3 and answer.probabilities["d"] <= 0.2
 
 
 def test_holdout_is_even_over_what_may_be_served(lab: Lab) -> None:

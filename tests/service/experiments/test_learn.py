@@ -21,6 +21,7 @@ class Twin:
         first = lab.rows("SELECT first_state FROM learner")[0][0]
         self.learner: Any = restore(msgspec.json.decode(bytes(first)))
         self.had: dict[int, set[str]] = {}  # the arms that the learner had, by version
+        self.m: dict[int, int] = {}  # the pulls that were planned ahead
         self.waiting: list[tuple[messages.Decided, float]] = []
 
     def learn(self) -> None:
@@ -30,7 +31,8 @@ class Twin:
             among = None
             if set(decided.probabilities) != self.had[decided.state_version]:
                 among = sorted(arms.index(arm) for arm in decided.probabilities)
-            self.learner.observe(arms.index(decided.arm), 1.0 - reward, decided.propensity, allowed=among)
+            m = self.m[decided.state_version]
+            self.learner.observe(arms.index(decided.arm), 1.0 - reward, decided.propensity, allowed=among, m=m)
         self.waiting.clear()
 
     def bytes(self) -> bytes:
@@ -66,6 +68,7 @@ def test_a_whole_life(labs: Lab) -> None:
         arms = labs.engine.arms("x")
         active = [arm.arm for arm in arms if arm.state == "active"]
         twin.had[labs.engine.experiment("x").version] = {arm.arm for arm in arms if arm.state in ("active", "paused")}
+        twin.m = {point.version: point.m for point in labs.engine.timeline("x")}
         allowed = chosen.sample(active, chosen.randint(1, len(active))) if chosen.random() < 0.4 else None
         held.append(labs.engine.decide("x", allowed_arms=allowed))
         chosen.shuffle(held)

@@ -31,7 +31,7 @@ REFUSED = """
     FROM refused r LEFT JOIN experiment e ON e.id = r.experiment
 """
 VERSIONS = """
-    SELECT e.key, v.version, kind, n_learned FROM version v JOIN experiment e ON e.id = v.experiment
+    SELECT e.key, v.version, kind, n_learned, m FROM version v JOIN experiment e ON e.id = v.experiment
     ORDER BY e.id, v.version
 """
 LEARNER = """
@@ -87,7 +87,7 @@ def expected_inbox(model: Model) -> list[tuple[Any, ...]]:
 
 def expected_versions(model: Model) -> list[tuple[Any, ...]]:
     return [
-        (key, number, version.kind, version.n_learned)
+        (key, number, version.kind, version.n_learned, version.m)
         for key, experiment in model.experiments.items()
         for number, version in enumerate(experiment.versions, 1)
     ]
@@ -115,7 +115,7 @@ def check_keys_and_arms(world: World) -> None:
 
 
 def n_revisions(experiment: Experiment) -> int:
-    return sum(version.kind not in ("rewards", "checkpoint") for version in experiment.versions)
+    return sum(version.kind not in ("rewards", "planned", "checkpoint") for version in experiment.versions)
 
 
 def check_positions(world: World) -> None:
@@ -183,25 +183,25 @@ def tell(learner: Any, event: tuple[Any, ...], experiment: Experiment) -> None:
     elif what == "retire":
         learner.retire_arm(arm)
     else:
-        reward, propensity, allowed = more
+        reward, propensity, allowed, m = more
         settings = experiment.now.settings
         loss = (settings.high - reward) / (settings.high - settings.low)
         arms = list(learner.arms)
         among = None if allowed is None else [arms.index(one) for one in allowed]
-        learner.observe(arms.index(arm), loss, propensity, allowed=among)
+        learner.observe(arms.index(arm), loss, propensity, allowed=among, m=m)
 
 
 def served(
     learner: Any, experiment: Experiment, version: int, probabilities: dict[str, float], narrowed: bool = False
 ) -> None:
     """Was this what the learner says, after floors and caps?"""
-    arms = experiment.at(version).arms
+    arms, m = experiment.at(version).arms, experiment.at(version).m
     active = [name for name, arm in arms.items() if arm.state == "active"]
     if not narrowed and list(probabilities) != active:
         raise Wrong(f"version {version} serves {probabilities}; active are {active}")
     if not probabilities:
         return
-    labels, weights = list(learner.arms), learner.probabilities(allowed=list(probabilities))
+    labels, weights = list(learner.arms), learner.probabilities(allowed=list(probabilities), m=m)
     own = [float(weights[labels.index(name)]) for name in probabilities]
     wanted = shares.with_floors(own, [arms[name].floor for name in probabilities])
     tried = {event[1] for number, event in experiment.story if number <= version and event[0] == "observe"}

@@ -48,7 +48,7 @@ def test_a_short_life() -> None:
     assert work(model, 10.0) == 1
     assert model.tell("2", 0.5, None, 20.0) == "conflict"
     assert closed(model) == {"1": ("defaulted", 0.25, (3, 0)), "2": ("rewarded", 1.0, (2, 0))}
-    told = [("observe", "b", 1.0, 0.5, None), ("observe", "a", 0.25, 0.5, None)]
+    told = [("observe", "b", 1.0, 0.5, None, 1), ("observe", "a", 0.25, 0.5, None, 1)]
     assert [event for _, event in model.experiments["x"].story] == told
     assert [one.status for one in model.refused] == ["duplicate", "conflict", "late", "conflict"]
     assert work(model, 30.0) == 0
@@ -64,6 +64,31 @@ def test_rewards_are_applied_as_they_were_received_a_few_at_a_time() -> None:
     assert closed(model)["2"] == (None, None, None)
     work(model, 3.0)
     assert [closed(model)[name][2] for name in "312"] == [(2, 0), (2, 1), (3, 0)]
+
+
+def test_a_pile_up_has_versions_without_news() -> None:
+    """m is the open decisions plus one, as a power of two, of the 200 ms that a reward took at most."""
+    model = opened()
+    gates = Gates(tidied=0.0)
+
+    def work_on(now: float) -> int:
+        nonlocal gates
+        *before, gates = model.work(gates, now)
+        return len(before)
+
+    for number in range(20):
+        decide(model, str(number), 0.1 * number)
+    assert work_on(2.0) == 1  # 16
+    assert work_on(2.2) == 0 and work_on(2.3) == 0
+    for number in range(20, 40):
+        decide(model, str(number), 2.3)
+    assert work_on(2.6) == 1  # 32
+    model.tell("39", 1.0, None, 2.7)  # a delay of 400 ms, of which 430 is the class's end
+    assert work_on(2.7) == 1
+    versions = model.experiments["x"].versions
+    assert [(one.kind, one.m) for one in versions] == [("opened", 1), ("planned", 16), ("planned", 32), ("rewards", 16)]
+    assert model.experiments["x"].delays.reach == 430
+    assert [event[-1] for _, event in model.experiments["x"].story] == [16]  # the m that it was drawn with
 
 
 def test_rewards_that_come_early() -> None:

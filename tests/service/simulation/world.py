@@ -78,7 +78,7 @@ class World:
     def __init__(self, seed: int, stores: Sequence[Store], *, alone: bool = False) -> None:
         self.random = random.Random(seed)
         self.clock = StillClock()
-        self.model = Model(self.random.choice([1, 2, 3, 1000]), RULE)
+        self.model = Model(self.random.choice([1, 2, 3, 1000]), RULE, least=2)
         shared = not alone and (len(stores) > 1 or self.random.random() < 0.5)
         several = stores if len(stores) > 1 else [stores[0]] * (2 if shared else 1)
         chances = [Randomness(seed * 2 + i) for i in range(len(several))]
@@ -106,10 +106,14 @@ class World:
 
     @contextmanager
     def few_at_a_time(self) -> Iterator[None]:
-        """A pass closes no more decisions than the model's does. What `upgrade` changes is changed until the end."""
+        """A pass closes no more decisions than the model's does, and a few open ones make a version without news.
+
+        What `upgrade` changes is changed until the end.
+        """
         with pytest.MonkeyPatch.context() as self.patch, pytest.MonkeyPatch.context() as patch:
             for module in ("experiments.learn", "engine"):
                 patch.setattr(f"turncoat.service.{module}.MOST", self.model.most)
+            patch.setattr("turncoat.service.experiments.waiting.LEAST_PLANNED", self.model.least)
             yield
 
     # --- doing something ---

@@ -9,7 +9,7 @@ import pytest
 
 from tests.service.conftest import new_database
 from turncoat.service import engine
-from turncoat.service.experiments import early_rewards, learn, record, rewards
+from turncoat.service.experiments import early_rewards, learn, record, rewards, waiting
 from turncoat.service.experiments.aggregates import KEYS, SUMS
 from turncoat.service.experiments.draw import COLUMNS
 from turncoat.service.store.postgres import PostgresSession, PostgresStore
@@ -46,6 +46,9 @@ def statements(session: PostgresSession) -> None:
     session.run(engine.BEGIN_WINDOW, at=1.0, id=BATCH[0])
     session.rows(learn.DUE, experiment=1, now=10.0, limit=10)
     session.rows(learn.PENDING, experiment=1, limit=10)
+    session.rows(waiting.WAITING, experiment=1, after=-1.0, limit=10)
+    session.rows(waiting.GROWING, after=0.5)
+    session.rows(learn.PLANNED, experiment=1, versions=[5_000, 5_001])
     session.rows(learn.PARTS, ids=BATCH)
     session.run(learn.TAKEN, ids=BATCH)
     session.update("decision", learn.CLOSING, [(one, "rewarded", 1.0, 1.0, None, 1, 1) for one in BATCH])
@@ -102,12 +105,13 @@ def test_what_a_batch_reads_does_not_grow_with_the_log(postgres: PostgresStore) 
         session.insert("idempotency", keys, [(1, f"u{i:06}", "", b"", 1.0) for i in range(N)])
         held = ("experiment", "unit", "decision_id", "answer")
         session.insert("sticky", held, [(1, f"u{i:06}", f"d{i:06}", b"") for i in range(N)])
+        session.insert("version", learn.VERSION, [(1, i, 0.0, "rewards", None, 1, "{}", "", 1) for i in range(N)])
         session.insert("bucket", (*KEYS, *SUMS), [(1, 10, i, "x", "learn", *[1] * len(SUMS)) for i in range(N)])
     with emptied(postgres) as session:
         before: dict[str, int] = dict(session.rows(READ))
         statements(session)
         read = {table: n - before.get(table, 0) for table, n in session.rows(READ)}
-    assert set(read) >= {"decision", "inbox", "part", "refused", "idempotency", "sticky", "bucket"}
+    assert set(read) >= {"decision", "inbox", "part", "refused", "idempotency", "sticky", "bucket", "version"}
     assert {table: n for table, n in read.items() if n > 300} == {}  # of 20,000; some are read by several statements
 
 

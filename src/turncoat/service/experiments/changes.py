@@ -24,11 +24,13 @@ from turncoat.service.experiments.snapshot_cache import (
     new_learner,
     read_snapshot,
 )
+from turncoat.service.experiments.waiting import no_delays
 from turncoat.service.store.interface import Session, Store, WriteConflict
 from turncoat.service.validation import check_arms, check_caps, check_config, check_name, checked_payload, named_arms
 
 EXPERIMENT = ("id", "key", "created_at", "config", "state", "revision", "version", "seed", "salt", "machine")
 ARM = ("experiment", "arm", "position", "state", "floor", "cap", "payload", "added_at", "tried")
+LEARNER = ("experiment", "version", "state", "first_state", "checksum", "rule", "delays")
 MOST_ARMS = 1000
 TRIES = 5  # after write conflicts
 
@@ -56,10 +58,10 @@ def create(
         head = (number, new.key, now, to_json(config), "running", 0, 0, seed, salt, machine())
         session.insert("experiment", EXPERIMENT, [head])
         session.insert("arm", ARM, [_stored(number, row, now) for row in rows])
-        columns = ("experiment", "version", "state", "first_state", "checksum", "rule")
-        rule = learner.rule_version
-        session.insert("learner", columns, [(number, 0, state, state, digest, rule)])
-        blank = Snapshot(number, new.key, now, config, "running", 0, 0, seed, salt, tuple(rows), {}, 0, digest, rule)
+        learned = (0, state, state, digest, learner.rule_version, no_delays())
+        session.insert("learner", LEARNER, [(number, *learned)])
+        numbers = number, new.key, now, config, "running", 0, 0, seed, salt
+        blank = Snapshot(*numbers, tuple(rows), {}, 0, digest, learner.rule_version, 1, no_delays())
         snapshot = advance(session, blank, learner, "opened", now)
         append_entry(session, now, actor, "open", new.key, before=None, after=new)
     cache.publish(snapshot, learner)

@@ -4,6 +4,9 @@ A pass takes the inbox in the order of receipt, and the decisions whose windows 
 the decisions and writes the new state, atomically. So the log alone determines what was learned and in which order, and
 replaying it gives the same state.
 
+m: each pass counts how many pulls the next version plans (waiting.py). Where no reward waits, and m has doubled, it
+writes a version of the kind `planned`, with the same learner.
+
 Checkpoint: where the stored state is of an older version of the learner's rule, the next to write (a pass, or a change
 of settings or arms) begins with a version of the kind `checkpoint`, in the same transaction. Its state is the migrated
 learner, and replaying begins there. Rewards of decisions made before it are learned like any that come late.
@@ -26,6 +29,7 @@ from turncoat.service.experiments.early_rewards import INBOX, REFUSED
 from turncoat.service.experiments.rewards import HOLD
 from turncoat.service.experiments.snapshot import Learner, Snapshot, served_by, to_json
 from turncoat.service.experiments.snapshot_cache import SnapshotCache, checksum, dump_learner, read_snapshot, rule_now
+from turncoat.service.experiments.waiting import has_doubled, pulls_to_plan, with_delays
 from turncoat.service.store.interface import DeferredResult, Row, Session, Store
 
 MOST = 1000  # decisions closed per pass
@@ -38,18 +42,20 @@ DUE = """
 """
 PENDING = """
     SELECT i.decision_id, i.value, i.received_at, i.observed_at, i.source,
-           d.arm, d.propensity, d.allowed, d.stream, d.decided_at, d.applied_version
+           d.arm, d.propensity, d.allowed, d.stream, d.decided_at, d.applied_version, d.version
     FROM inbox i JOIN decision d ON d.id = i.decision_id
     WHERE i.experiment = :experiment ORDER BY i.received_at, i.decision_id LIMIT :limit
 """
+PLANNED = "SELECT version, m FROM version WHERE experiment = :experiment AND version IN :versions"
 PARTS = "SELECT decision_id, value FROM part WHERE decision_id IN :ids ORDER BY received_at, reward_id"
 TAKEN = "DELETE FROM inbox WHERE decision_id IN :ids"
 CLOSING = ("id", "outcome", "reward", "rewarded_at", "observed_at", "applied_version", "applied_position")
-VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum")
+VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum", "m")
 ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old"
 TRIED = "UPDATE arm SET tried = 1 WHERE experiment = :experiment AND arm IN :arms"
 KEEP = """
-    UPDATE learner SET version = :version, state = :state, checksum = :checksum, rule = :rule WHERE experiment = :id
+    UPDATE learner SET version = :version, state = :state, checksum = :checksum, rule = :rule, delays = :delays
+    WHERE experiment = :id
 """
 CHECKPOINT = ("experiment", "version", "older_rule", "state")
 
@@ -83,6 +89,7 @@ class PendingReward(NamedTuple):
     stream: str
     decided_at: float
     applied_version: int | None
+    version: int
 
 
 def apply(store: Store, cache: SnapshotCache, clock: Clock, snapshot: Snapshot) -> int:
@@ -127,13 +134,14 @@ class _Pass:
             pending = self._session.send(PENDING, experiment=self._before.id, limit=MOST)
         waiting = [PendingReward(*row) for row in pending()]
         if not waiting:
-            return 0, self._before, None
+            return self._plan_ahead()
+        m = self._planned(waiting)
         good = [one for one in waiting if self._is_good(one)]
         taught = [one for one in good if one.stream == "learn" and one.value is not None]  # the others do not train it
         self._before, learner = take_learner(self._session, self._cache, self._before, self._now)
         index_of = {label: index for index, label in enumerate(learner.arms)}
         for one in taught:
-            observe(learner, self._rule, index_of, (one.arm, one.propensity, one.allowed, one.value))
+            observe(learner, self._rule, index_of, (one.arm, one.propensity, one.allowed, m[one.version], one.value))
         if self._refused:
             self._session.insert("refused", REFUSED, self._refused)
         after = self._close(learner, good, taught) if good else self._before
@@ -172,6 +180,13 @@ class _Pass:
         self._refused.append((one.decision_id, self._before.id, None, one.value, one.received_at, "late"))
         return False
 
+    def _planned(self, waiting: Sequence[PendingReward]) -> dict[int, int]:
+        """m of the versions that these decisions were drawn from."""
+        known = {self._before.version: self._before.m}
+        others = sorted({one.version for one in waiting} - set(known))
+        rows = self._session.rows(PLANNED, experiment=self._before.id, versions=others) if others else []
+        return known | dict(rows)
+
     def _close(self, learner: Learner, good: Sequence[PendingReward], taught: Sequence[PendingReward]) -> Snapshot:
         version = self._before.version + 1
         rows: list[Row] = []
@@ -181,9 +196,24 @@ class _Pass:
             rows.append((one.decision_id, outcome, one.value, one.received_at, one.observed_at, version, position))
             closed.append(Closed(one.decided_at, one.arm, one.stream, outcome, one.value, one.propensity))
         self._session.update("decision", CLOSING, rows)
+        if taught:
+            delays = with_delays(self._before.delays, [self._now - one.decided_at for one in taught])
+            self._before = replace(self._before, delays=delays)
+        m = self._pulls()
         self._session.add_up("bucket", KEYS, SUMS, bucket_rows(self._before.id, closed))
-        between = self._mark_tried({one.arm for one in taught})
+        between = replace(self._mark_tried({one.arm for one in taught}), m=m())
         return advance(self._session, between, learner, "rewards", self._now, n_learned=len(taught))
+
+    def _pulls(self) -> DeferredResult[int]:
+        return pulls_to_plan(self._session, self._before.id, self._before.delays, self._now)
+
+    def _plan_ahead(self) -> tuple[int, Snapshot, Learner | None]:
+        """A version without news, if m has doubled: at most one per doubling until the next reward is learned."""
+        m = self._pulls()()
+        if not has_doubled(self._before.m, m):
+            return 0, self._before, None
+        before, learner = take_learner(self._session, self._cache, self._before, self._now)
+        return 0, advance(self._session, replace(before, m=m), learner, "planned", self._now), learner
 
     def _mark_tried(self, taught: set[str]) -> Snapshot:
         """Mark the arms whose first reward this was."""
@@ -226,20 +256,24 @@ def advance(
 ) -> Snapshot:
     """Write the experiment's next version: the learner's state, and the probabilities served from this version on.
 
-    `snapshot` is the previous one with the new arms and settings, whose changes increment the revision.
+    `snapshot` is the previous one with the new arms, settings, m and delays. Only changes of arms and settings
+    increment the revision.
     Version fence: a version is a primary key, so a second writer gets WriteConflict, and nothing of its pass is kept.
     """
     version = snapshot.version + 1
-    revision = snapshot.revision + (kind not in ("rewards", "checkpoint"))
+    revision = snapshot.revision + (kind not in ("rewards", "planned", "checkpoint"))
     learned = n_learned > 0 or kind in ("opened", "checkpoint", "arm_added", "arm_changed")
-    served = served_by(learner, snapshot.active()) if learned or kind != "rewards" else snapshot.probabilities
+    served = served_by(learner, snapshot.active(), snapshot.m)
     session.send(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision)
     digest, rule = snapshot.checksum, snapshot.rule
     if learned:
         state, rule = dump_learner(learner), learner.rule_version
         digest = checksum(state)
-        session.send(KEEP, id=snapshot.id, version=version, state=state, checksum=digest, rule=rule)
-    session.insert("version", VERSION, [(snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest)])
+        session.send(
+            KEEP, id=snapshot.id, version=version, state=state, checksum=digest, rule=rule, delays=snapshot.delays
+        )
+    row = (snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest, snapshot.m)
+    session.insert("version", VERSION, [row])
     return replace(
         snapshot,
         version=version,
@@ -255,9 +289,9 @@ def advance(
 def observe(learner: Learner, rule: messages.RewardRule, index_of: Mapping[str, int], decision: Row) -> None:
     """Tell the learner a reward, as a loss in [0, 1]: the best is 0.
 
-    `decision`: its arm, propensity, the arms it was drawn from (JSON, or None for all) and its reward.
+    `decision`: its arm, propensity, the arms it was drawn from (JSON, or None for all), its version's m, its reward.
     """
-    arm, propensity, allowed, reward = decision
+    arm, propensity, allowed, m, reward = decision
     loss = min(max((rule.max - reward) / (rule.max - rule.min), 0.0), 1.0)
     indices = None if allowed is None else [index_of[one] for one in msgspec.json.decode(allowed)]
-    learner.observe(index_of[arm], loss, propensity, allowed=indices)
+    learner.observe(index_of[arm], loss, propensity, allowed=indices, m=m if m > 1 else None)  # None: not checked

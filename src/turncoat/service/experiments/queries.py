@@ -17,16 +17,16 @@ MOST_REFUSED = 100  # listed per decision
 DECISION = """
     SELECT d.id, e.key, d.arm, d.propensity, COALESCE(d.probabilities, v.probabilities), d.version, d.stream, d.reason,
            d.decided_at, d.expires_at, d.context, d.outcome, d.reward, d.rewarded_at, d.applied_version,
-           d.applied_position, d.unit
+           d.applied_position, d.unit, v.m
     FROM decision d JOIN experiment e ON e.id = d.experiment
     JOIN version v ON v.experiment = d.experiment AND v.version = d.version
 """
 FIELDS = (
     *("decision_id", "experiment", "arm", "propensity", "probabilities", "state_version", "stream", "reason"),
     *("decided_at", "expires_at", "context", "outcome", "reward", "rewarded_at", "applied_version"),
-    *("applied_position", "unit"),
+    *("applied_position", "unit", "m"),
 )
-VERSION = ("version", "at", "kind", "n_learned", "probabilities")
+VERSION = ("version", "at", "kind", "n_learned", "probabilities", "m")
 REFUSAL = ("value", "status", "received_at", "reward_id")
 ONE = DECISION + " WHERE d.id = :id"
 MANY = DECISION + " WHERE d.experiment = :experiment AND d.id > :after ORDER BY d.id LIMIT :limit"
@@ -34,8 +34,8 @@ REFUSED = """
     SELECT value, status, received_at, reward_id FROM refused WHERE decision_id = :id ORDER BY received_at LIMIT :limit
 """
 THINNED = """
-    SELECT version, at, kind, n_learned, probabilities FROM version
-    WHERE experiment = :experiment AND (kind <> 'rewards' OR version % :step = :rest) ORDER BY version
+    SELECT version, at, kind, n_learned, probabilities, m FROM version
+    WHERE experiment = :experiment AND (kind NOT IN ('rewards', 'planned') OR version % :step = :rest) ORDER BY version
 """
 COUNTS = """
     SELECT (SELECT COUNT(*) FROM inbox WHERE experiment = :experiment),
@@ -83,7 +83,7 @@ def read_log(store: Store, key: str) -> Iterator[messages.LogLine]:
 
 
 def read_timeline(session: Session, key: str, limit: int) -> list[messages.VersionPoint]:
-    """Versions: those of rewards thinned evenly to `limit`, those of arms and settings all, the latest last."""
+    """Versions: of rewards and plans thinned evenly to `limit`, of arms and settings all of them, the latest last."""
     snapshot = read_snapshot(session, key)
     step = max(-(-snapshot.version // max(limit, 1)), 1)
     rows = session.rows(THINNED, experiment=snapshot.id, step=step, rest=snapshot.version % step)

@@ -36,10 +36,10 @@ class Learner(Protocol):
 
     rule_version: ClassVar[int]
 
-    def probabilities(self, *, allowed: Any = None) -> Any:
-        """The probability of every arm, by index."""
+    def probabilities(self, *, allowed: Any = None, m: int | None = None) -> Any:
+        """The probability of every arm, by index, where m pulls are planned ahead."""
 
-    def observe(self, index: int, loss: float, propensity: float, *, allowed: Any = None) -> None:
+    def observe(self, index: int, loss: float, propensity: float, *, allowed: Any = None, m: int | None = None) -> None:
         """Learn from a round."""
 
     def add_arm(self, label: str) -> int:
@@ -107,6 +107,8 @@ class Snapshot:
     learner_version: int
     checksum: str  # of the learner's state
     rule: int  # that the learner's state is of
+    m: int  # pulls planned ahead in this version
+    delays: str | None  # of its rewards so far (waiting.py)
     distributions: dict[Any, Distribution] = field(default_factory=dict, compare=False, repr=False)
 
     def find(self, arm: str) -> ArmRow | None:
@@ -138,7 +140,7 @@ class Snapshot:
             raise Conflicting(f"{which} in {self.key!r} at present", field="allowed_arms")
         if stream == "learn":
             everything = len(rows) == len(self.probabilities)
-            shares = self.probabilities if everything else served_by(learner(), rows)
+            shares = self.probabilities if everything else served_by(learner(), rows, self.m)
         else:
             everything = False
             shares = {row.arm: 1.0 / len(rows) for row in rows}
@@ -186,13 +188,14 @@ class Snapshot:
         )
 
 
-def served_by(learner: Learner, rows: Iterable[ArmRow]) -> dict[str, float]:
-    """The probabilities served for these arms: the learner's, after floors and caps."""
+def served_by(learner: Learner, rows: Iterable[ArmRow], m: int) -> dict[str, float]:
+    """The probabilities served for these arms: the learner's, where m pulls are planned, after floors and caps."""
     chosen = list(rows)
     if not chosen:
         return {}
     index_of = {label: index for index, label in enumerate(learner.arms)}
-    weights = learner.probabilities(allowed=[row.arm for row in chosen])
+    is_all = m > 1 and len(chosen) == len(learner.living)  # what `observe` takes the decision for: plans differ
+    weights = learner.probabilities(allowed=None if is_all else [row.arm for row in chosen], m=m)
     ours = [float(weights[index_of[row.arm]]) for row in chosen]
     shares = served(ours, [row.floor for row in chosen], share_limits(chosen))
     return {row.arm: share for row, share in zip(chosen, shares, strict=True)}
@@ -201,8 +204,8 @@ def served_by(learner: Learner, rows: Iterable[ArmRow]) -> dict[str, float]:
 def share_limits(rows: list[ArmRow]) -> list[float]:
     """The largest share that each may have now: its cap, and an even share while nothing is known about it.
 
-    A learner tries what is new at once, and would go on until its first reward comes, which may take hours. Where the
-    caps of the others leave more than that, those that are new divide it.
+    A learner tries what is new at once, and from a version with m = 1 it would go on until the next version: planning
+    limits new arms only from m = 2 on. Where the caps of the others leave more than that, those that are new divide it.
     """
     even = 1.0 / len(rows)
     most = [row.cap if row.tried else max(min(row.cap, even), row.floor) for row in rows]

@@ -20,7 +20,7 @@ from turncoat.service.store.interface import Row, Session, Store, StoreError, Wr
 NUMBERS = "SELECT id, version FROM experiment"
 HEADS = """
     SELECT e.id, e.key, e.created_at, e.config, e.state, e.revision, e.version, e.seed, e.salt,
-           v.probabilities, l.version, l.checksum, l.rule
+           v.probabilities, l.version, l.checksum, l.rule, v.m, l.delays
     FROM experiment e JOIN version v ON v.experiment = e.id AND v.version = e.version
     JOIN learner l ON l.experiment = e.id
 """
@@ -122,10 +122,10 @@ def read_snapshots(session: Session, which: str = "ORDER BY e.id", **values: Any
 
 
 def _snapshot(head: Row, arms: tuple[ArmRow, ...]) -> Snapshot:
-    number, key, created_at, config, state, revision, version, seed, salt, served, learned, digest, rule = head
+    number, key, created_at, config, state, revision, version, seed, salt, served, *rest = head
     settings, shares = msgspec.json.decode(config, type=Config), msgspec.json.decode(served)
     numbers = number, key, created_at, settings, state, revision, version, seed, salt
-    return Snapshot(*numbers, arms, shares, learned, digest, rule)
+    return Snapshot(*numbers, arms, shares, *rest)
 
 
 def read_snapshot(session: Session, key: str) -> Snapshot:

@@ -1,9 +1,10 @@
 """Verification: every learner is rebuilt from the log alone and compared with the stored state.
 
-The log holds every reward that was learned, with its version and position; versions hold the changes of arms. On the
-machine that computed it, the rebuilt state must be the stored one, byte for byte; elsewhere (another processor, another
-version of numba) its numbers must agree to 1e-9. What an older rule of the learner learned cannot be replayed: then the
-log is replayed from the latest checkpoint (learn.py), whose state must have the checksum that version and audit say.
+The log holds every reward that was learned, with its version and position; versions hold the changes of arms, and how
+many pulls were planned ahead where a decision was drawn. On the machine that computed it, the rebuilt state must be the
+stored one, byte for byte; elsewhere (another processor, another version of numba) its numbers must agree to 1e-9. What
+an older rule of the learner learned cannot be replayed: then the log is replayed from the latest checkpoint (learn.py),
+whose state must have the checksum that version and audit say.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ VERSIONS = """
     WHERE experiment = :id AND version > :after ORDER BY version LIMIT :limit
 """
 LEARNED = """
-    SELECT applied_version, applied_position, arm, propensity, allowed, reward FROM decision
-    WHERE experiment = :id AND stream = 'learn' AND reward IS NOT NULL
-      AND (applied_version > :version OR (applied_version = :version AND applied_position > :position))
-    ORDER BY applied_version, applied_position LIMIT :limit
+    SELECT d.applied_version, d.applied_position, d.arm, d.propensity, d.allowed,
+           (SELECT v.m FROM version v WHERE v.experiment = d.experiment AND v.version = d.version), d.reward
+    FROM decision d
+    WHERE d.experiment = :id AND d.stream = 'learn' AND d.reward IS NOT NULL
+      AND (d.applied_version > :version OR (d.applied_version = :version AND d.applied_position > :position))
+    ORDER BY d.applied_version, d.applied_position LIMIT :limit
 """
 UNWRITTEN = """
     SELECT e.key FROM experiment e

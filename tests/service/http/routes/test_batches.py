@@ -23,6 +23,7 @@ A_LINE = {
     "propensity": 1.0,
     "probabilities": {"a": 1.0},
     "state_version": 1,
+    "m": 1,
     "stream": "learn",
     "reason": "split",
     "unit": None,
