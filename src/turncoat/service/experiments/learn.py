@@ -15,8 +15,10 @@ learner, and replaying begins there. Rewards of decisions made before it are lea
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,6 +35,7 @@ from turncoat.service.experiments.waiting import has_doubled, pulls_to_plan, wit
 from turncoat.service.store.interface import DeferredResult, Row, Session, Store
 
 MOST = 1000  # decisions closed per pass
+MOST_PLANNED = 50_000  # arms that a pass plans for: each reward plans again, at 0.5 to 1 µs per arm
 
 DUE = """
     SELECT d.id FROM decision d
@@ -127,7 +130,7 @@ class _Pass:
     def run(
         self, due: DeferredResult[list[Row]], pending: DeferredResult[list[Row]]
     ) -> tuple[int, Snapshot, Learner | None]:
-        """The number of rewards taken, the snapshot to publish, and its learner if it was used."""
+        """How many rewards were taken (MOST: there may be more), the snapshot to publish, and its learner if used."""
         ids = [row[0] for row in due()]
         if ids:
             self._end_windows(ids)
@@ -135,7 +138,8 @@ class _Pass:
         waiting = [PendingReward(*row) for row in pending()]
         if not waiting:
             return self._plan_ahead()
-        m = self._planned(waiting)
+        n_waiting, m = len(waiting), self._planned(waiting)
+        waiting = self._first_of(waiting, m)
         good = [one for one in waiting if self._is_good(one)]
         taught = [one for one in good if one.stream == "learn" and one.value is not None]  # the others do not train it
         self._before, learner = take_learner(self._session, self._cache, self._before, self._now)
@@ -146,7 +150,7 @@ class _Pass:
             self._session.insert("refused", REFUSED, self._refused)
         after = self._close(learner, good, taught) if good else self._before
         self._session.send(TAKEN, ids=[one.decision_id for one in waiting])
-        return len(waiting), after, learner
+        return n_waiting if n_waiting == len(waiting) else MOST, after, learner
 
     def _end_windows(self, ids: Sequence[str]) -> None:
         """Decisions whose windows have ended join the inbox, unless a real reward is there first."""
@@ -186,6 +190,14 @@ class _Pass:
         others = sorted({one.version for one in waiting} - set(known))
         rows = self._session.rows(PLANNED, experiment=self._before.id, versions=others) if others else []
         return known | dict(rows)
+
+    def _first_of(self, waiting: list[PendingReward], m: Mapping[int, int]) -> list[PendingReward]:
+        """As many as are learned without delaying decisions: of hundreds of arms, where m is large, fewer than MOST."""
+        K = len(self._before.learned())
+        if K * len(waiting) <= MOST_PLANNED:
+            return waiting
+        planned = list(accumulate(min(K, m[one.version]) for one in waiting))
+        return waiting[: max(bisect_right(planned, MOST_PLANNED), 1)]
 
     def _close(self, learner: Learner, good: Sequence[PendingReward], taught: Sequence[PendingReward]) -> Snapshot:
         version = self._before.version + 1
