@@ -81,7 +81,7 @@ def test_a_long_life_of_observing(pattern: str, q: Any) -> None:
 
 
 def test_weights_are_rescaled_before_they_vanish_or_overflow() -> None:
-    """Charging arms in turn makes the totals of all clipped bases fall by odds 1/(KN - 1) at every round."""
+    """Charging arms in turn makes the total of a clipped base fall by odds beta/(1 - beta) at every round."""
     learner = tc.Turncoat(2, seed=1)
     state = learner.view()
     fell, rose = np.zeros(constants.N_MIRRORS), np.zeros(constants.N_MIRRORS)

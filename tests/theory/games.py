@@ -58,7 +58,8 @@ def play(tuning: Tuning, T: int, drawn: str, seed: int) -> Game:
 TUNINGS = [
     Tuning(K=3, n_clipped=4, n_specialists=3),
     Tuning(K=2, n_clipped=3, n_specialists=3, pace=40.0, trust=0.9, few=2),  # eta at 1/2 for long, floors that bind
-    Tuning(K=3, n_clipped=3, n_specialists=3, most=0.04, grid=0.25, few=16, cap=0.03),  # as it ships
+    Tuning(K=3, n_clipped=3, n_specialists=3, most=0.04, grid=0.25, few=16, cap=0.03),  # rule 2
+    Tuning(K=3, n_clipped=1, n_specialists=3, most=0.04, few=16, cap=1 / 150),  # as it ships
     Tuning(K=5, n_clipped=2, n_specialists=3, pace=0.5, trust=0.01, slow=3.0),
     Tuning(K=2, n_clipped=1, n_specialists=3, first=2, trust=0.2, even=True),  # many doublings
 ]

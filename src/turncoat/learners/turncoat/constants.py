@@ -90,7 +90,7 @@ def set_rates(state: Any) -> None:
     for i in range(N_CLIPPED):
         state.rates[i] = clipped_rate(i, K, N)
     for i in range(N_SIGNED):
-        likely = N ** (0.9 * i / (N_SIGNED - 1)) * math.log(K * N) + math.log(K)
+        likely = N ** (0.9 * i / max(N_SIGNED - 1, 1)) * math.log(K * N) + math.log(K)
         state.rates[N_CLIPPED + i] = math.sqrt(2.0 * likely / (K * N))
     for h in range(N_BASES):
         state.floors[h] = base_floor(h, N)
