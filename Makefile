@@ -102,6 +102,7 @@ quick: .venv/.dev
 test: .venv/.dev
 	$(call timed,test,$(QUICK_CHECKS); echo "-- the suite"; $(call shared,$(BIN)/python,$(MOST),$(SYSTEM),$(call beside,jit_off and not exhaustive)))
 
+test-all: export TURNCOAT_EVERY_CASE := 1
 test-all: .venv/.dev
 	$(call timed,test-all,$(QUICK_CHECKS); echo "-- every test"; $(call shared,$(BIN)/python,,$(SYSTEM),$(call beside,jit_off)))
 

@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 import turncoat
 from turncoat._compile import cache
@@ -19,18 +21,25 @@ from turncoat._compile.progress import NOT_KEPT, TEXT
 
 PACKAGE = Path(turncoat.__file__).parent
 
-# ClippedOMD's loop is compiled in simulate/loop.py; its rule is in clipped_omd.py, and the step in mirror/entropy.py.
-GAME = """
+# ClippedOMD's tell is compiled in learners/base; its rule is in clipped_omd.py, and the step in mirror/entropy.py.
+ROUNDS = """
 import numpy as np
 import turncoat as tc
 learner = tc.ClippedOMD(3, 300, seed=1, n_switches=5)
+print(tc.__file__)
+for t, loss in enumerate(np.random.default_rng(2).random(30)):
+    learner.observe(t % 3, float(loss), 0.5)
+print(learner.view().tree)
+"""
+
+GAME = """
+import numpy as np
+import turncoat as tc
+learner = tc.Uniform(3, seed=1)  # short to compile
 arms = tc.play(learner, np.random.default_rng(2).random((300, 3)))
 print(tc.__file__)
 print("".join(map(str, arms)))
 """
-
-
-SHORT_GAME = GAME.replace("ClippedOMD(3, 300, seed=1, n_switches=5)", "Uniform(3, seed=1)")  # short to compile
 
 
 def run(code: str, *, path: Path = PACKAGE.parent, limit: float = 100.0, **environment: str) -> list[str]:
@@ -47,6 +56,11 @@ def run(code: str, *, path: Path = PACKAGE.parent, limit: float = 100.0, **envir
     complaints = [line for line in done.stderr.splitlines() if line not in (TEXT, NOT_KEPT)]
     assert (done.returncode, complaints) == (0, [])
     return done.stdout.splitlines()
+
+
+def one_compiles() -> AbstractContextManager[Any]:
+    """While one process of the tests compiles Turncoat, the others wait: it takes half a minute."""
+    return nullcontext() if cache.CACHE is None else FileLock(cache.CACHE / "tests.lock")
 
 
 def compiled(cache: Path) -> set[Path]:
@@ -72,7 +86,7 @@ def test_an_upgrade_that_changes_only_a_kernel_is_seen_at_once(changes: list[Any
     cache = tmp_path / "cache"
 
     def play() -> list[str]:
-        return run(GAME, path=tmp_path, NUMBA_CACHE_DIR=str(cache))
+        return run(ROUNDS, path=tmp_path, NUMBA_CACHE_DIR=str(cache))
 
     before = play()
     assert before[0] == str(tmp_path / "turncoat" / "__init__.py")
@@ -129,8 +143,8 @@ def test_without_a_folder_to_write_to_it_still_imports_and_plays(tmp_path: Path)
     file.write_text("")
     nowhere = str(file / "home")
     try:
-        printed = run(SHORT_GAME, path=install, HOME=nowhere, XDG_CACHE_HOME=nowhere)
-        assert printed == run(SHORT_GAME, path=install, HOME=nowhere)
+        printed = run(GAME, path=install, HOME=nowhere, XDG_CACHE_HOME=nowhere)
+        assert printed == run(GAME, path=install, HOME=nowhere)
         assert printed[0] == str(install / "turncoat" / "__init__.py")
         assert len(printed[1]) == 300
         assert {entry: entry.stat().st_mtime_ns for entry in install.rglob("*")} == before

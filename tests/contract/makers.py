@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import turncoat as tc
+from tests.cases import where
 from turncoat.learners import LEARNERS, LinearLearner
 from turncoat.learners.base.index import IndexLearner
 from turncoat.learners.base.master import Master
@@ -220,16 +221,54 @@ NOT_RANDOMISED = [*INDEXED, *EXPLORING, *RESTARTING, *EVICTING, *BETTING, CORRAL
 RANDOMISED = [one for one in MAKERS if one not in NOT_RANDOMISED]  # every arm may come
 
 
-def each(makers: list[tuple[str, Maker]]) -> pytest.MarkDecorator:
-    """Run a test with each of these makers as `make`."""
-    return pytest.mark.parametrize("make", [case(makers, name, make) for name, make in makers])
+# What takes long to compile. `make test` tries it with the JIT off; compiled, bands and corrals of fewer kinds, and in
+# tests/oracle those of three.
+DEAR = ("band", "corral-mixed")
+# One learner of each kind, so that every kind of state, choice and tell is there, and what is dear to compile.
+KINDS = (
+    *("turncoat", "exp3-loss", "exp3.s", "clipped-omd", "ucb1", "discounted-ucb", "hedge", "cbce", "band"),
+    *("master-base-own-exact", "adaptive-master-base-own-exact-paper", "glr-kl-ucb", "master-ucb", "bob"),
+    *("corral-mixed", "thompson-sampling", "dlinucb"),
+)
 
 
-def case(makers: list[tuple[str, Maker]], name: str, make: Maker, *more: Any, label: str = "") -> Any:
-    """One of these as a case. With the JIT off `make test` tries each learner in one mode, `make test-all` in all."""
-    first = next(other for other, another in makers if _learner_of(another) is _learner_of(make))
-    skipped = numba.config.DISABLE_JIT and name != first
-    return pytest.param(make, *more, id=label or name, marks=[pytest.mark.exhaustive] if skipped else [])
+def each(
+    makers: list[tuple[str, Maker]], *, kinds: bool = True, modes: bool = True, all_learners: bool = True
+) -> pytest.MarkDecorator:
+    """Run a test with each of these makers as `make`; see `case`."""
+    cases = [case(makers, name, make, kinds=kinds, modes=modes, all_learners=all_learners) for name, make in makers]
+    return pytest.mark.parametrize("make", cases)
+
+
+def case(
+    makers: list[tuple[str, Maker]],
+    name: str,
+    make: Maker,
+    *more: Any,
+    label: str = "",
+    kinds: bool = True,
+    modes: bool = True,
+    all_learners: bool = True,
+) -> Any:
+    """One of these as a case, of which `make test` tries some and `make test-all` all.
+
+    Compiled it tries all but what is dear to compile; unless `modes`, each learner in one mode; unless `all_learners`,
+    one of each kind. With the JIT off it tries one of each kind; unless `kinds`, each learner in one mode.
+    """
+    if not numba.config.DISABLE_JIT:
+        skipped = name in DEAR or not (modes or in_first_mode(makers, name, make))
+        skipped = skipped or not (all_learners or name in KINDS or name == BANDS[1][0])
+    elif kinds and any(other in KINDS for other, _ in makers):
+        skipped = name not in KINDS
+    else:
+        skipped = not in_first_mode(makers, name, make)
+    return pytest.param(make, *more, id=label or name, marks=where(skipped))
+
+
+def in_first_mode(makers: list[tuple[str, Maker]], name: str, make: Maker) -> bool:
+    """Is this the first mode of its learner among them, but for what is dear to compile?"""
+    modes = [other for other, another in makers if _learner_of(another) is _learner_of(make)]
+    return name == next((other for other in modes if other not in DEAR), modes[0])
 
 
 every_learner = each(MAKERS)

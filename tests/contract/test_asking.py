@@ -41,7 +41,7 @@ SMALL = pytest.mark.filterwarnings("ignore::turncoat.errors.HorizonWarning", "ig
 
 
 @pytest.mark.jit_off
-@every_learner
+@each(MAKERS, kinds=False)
 def test_a_decision_says_what_was_drawn_and_how_likely_that_was(make: Maker) -> None:
     learner = make(["red", "green", "blue"], 1000, seed=3)
     seen = set()

@@ -22,7 +22,10 @@ from turncoat.errors import (
     TurncoatError,
 )
 
-SOME = ("exp3-loss", "band", "discounted-thompson", "restarted-exp3", "fixed-share", "dlinucb", "turncoat", "corral")
+SOME = (
+    *("exp3-loss", "band-anytime", "discounted-thompson", "restarted-exp3", "fixed-share", "dlinucb", "turncoat"),
+    "corral",
+)
 FEW = EVERYONE if numba.config.DISABLE_JIT else [(name, make) for name, make in EVERYONE if name in SOME]
 ONE_ARM_AT_A_TIME = [(name, make) for name, make in FEW if (name, make) not in SEEING_ALL]
 
@@ -39,7 +42,7 @@ def plain_words(learner: tc.Learner, n: int) -> dict[str, Any]:
 
 
 @pytest.mark.jit_off
-@each(FEW)
+@each(FEW, kinds=False)
 def test_batches_are_single_calls(make: Maker) -> None:
     """Several batches, told in part, and the rest later, with rewards."""
     many, single = (make(4, 10**6, seed=3, loss_range=(-1, 3)) for _ in range(2))
@@ -67,7 +70,7 @@ def test_batches_are_single_calls(make: Maker) -> None:
 
 
 @pytest.mark.jit_off
-@each(ONE_ARM_AT_A_TIME)
+@each(ONE_ARM_AT_A_TIME, kinds=False)
 def test_observing_many_is_observing_one_by_one(make: Maker) -> None:
     many, single = (make(4, 10**6, seed=3, loss_range=(-1, 3)) for _ in range(2))
     losses, chance = losses_for(many, 20), np.random.default_rng(1)
@@ -119,7 +122,7 @@ def test_an_adaptive_range_and_restarts_take_batches_by_hand() -> None:
 
 
 @pytest.mark.jit_off
-@each(FEW)
+@each(FEW, kinds=False)
 def test_a_bad_batch_is_refused_and_changes_nothing(make: Maker) -> None:
     learner, stranger = make(3, 10**6, seed=3), make(3, 10**6, seed=3)
     decided, foreign = learner.ask_many(6), stranger.ask_many(1)

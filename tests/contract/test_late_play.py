@@ -18,7 +18,9 @@ from turncoat.errors import OptionError, TableError
 from turncoat.types import Matrix
 
 TIMINGS = [(5, 1), (3, 10), (1000, 1)]
-MOST_DIFFERENT = ("exp3-loss", "band", "discounted-thompson", "restarted-exp3", "fixed-share", "dlinucb", "turncoat")
+MOST_DIFFERENT = (
+    *("exp3-loss", "band-anytime", "discounted-thompson", "restarted-exp3", "fixed-share", "dlinucb", "turncoat"),
+)
 SOME = [(name, make) for name, make in EVERYONE if name in MOST_DIFFERENT]  # every kind of choice, state and tell
 
 
@@ -41,7 +43,7 @@ def by_hand(learner: tc.Learner, losses: Matrix, delay: int, batch: int) -> list
 
 
 @pytest.mark.jit_off
-@each(EVERYONE if numba.config.DISABLE_JIT else SOME)  # compiled, all learners would take minutes
+@each(EVERYONE if numba.config.DISABLE_JIT else SOME, kinds=False)  # compiled, all learners would take minutes
 def test_late_play_is_asking_and_telling_later(make: Maker) -> None:
     delay, batch = 0, 7
     losses = random_losses(N_ROUNDS, 3, -3.0, 2.0)

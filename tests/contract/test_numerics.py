@@ -1,28 +1,41 @@
 """Nothing becomes NaN or infinite, for any losses in [0, 1]. Named views are looked at, not the random words.
 
-Of long games `make test` plays the one with an arm that is always best, where weights come nearest to 0, and a tenth of
-the others; `make test-all` plays all of them.
+Of long games `make test` plays the one with an arm that is always best, where weights come nearest to 0, with each
+learner in one mode, and a tenth of it in the others and of the other games; `make test-all` plays all of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import turncoat as tc
-from tests.contract.makers import Maker, every_learner
+from tests.cases import some, where
+from tests.contract.makers import DEAR, MAKERS, Maker, every_learner, in_first_mode
 from turncoat.types import Matrix
 
 GAMES = ["all 0", "all 1", "alternating", "one arm always best"]
-SHARES = [  # of a long game
-    *((name, 0.1) for name in GAMES[:-1]),
-    (GAMES[-1], 1.0),
-    *(pytest.param(name, 1.0, marks=pytest.mark.exhaustive) for name in GAMES[:-1]),
-]
+
+
+def long_games() -> Iterator[Any]:
+    """A learner, a game, and how much of it is played."""
+    for name, make in MAKERS:
+        first, dear = in_first_mode(MAKERS, name, make), name in DEAR
+        for game in GAMES:
+            whole = first and game == GAMES[-1]
+            yield pytest.param(make, game, 1.0, id=f"{name}-{game}-1.0", marks=where(not whole))
+            if not whole:
+                few = dear or not (first or game == GAMES[-1])
+                yield pytest.param(make, game, 0.1, id=f"{name}-{game}-0.1", marks=where(few))
+
+
+# Every horizon with one number of arms, and every number of arms with one horizon; `make test-all` tries all pairs.
+TINY = some(product([1, 2, 10], [1, 2, 65]), lambda horizon, K: (horizon, K) in ((1, 65), (2, 2), (10, 1)))
 
 
 def game(name: str, K: int) -> Matrix:
@@ -68,15 +81,13 @@ def test_the_check_sees_a_nan_and_looks_inside() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "share"), SHARES)
-@every_learner
+@pytest.mark.parametrize(("make", "name", "share"), [*long_games()])
 def test_a_million_rounds_of_two_arms(make: Maker, name: str, share: float) -> None:
     play_for(make(2, 10**6, seed=1), game(name, 2), int(share * 10**6))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "share"), SHARES)
-@every_learner
+@pytest.mark.parametrize(("make", "name", "share"), [*long_games()])
 def test_a_thousand_arms(make: Maker, name: str, share: float) -> None:
     """Some look at all arms each round, as for an anytime rate; the others could play a million in five seconds."""
     learner = make(1000, 10**6, seed=1)
@@ -85,8 +96,7 @@ def test_a_thousand_arms(make: Maker, name: str, share: float) -> None:
     play_for(learner, game(name, 1000), int(share * (10_000 if slow else 100_000)))
 
 
-@pytest.mark.parametrize("K", [1, 2, 65])
-@pytest.mark.parametrize("horizon", [1, 2, 10])
+@pytest.mark.parametrize(("horizon", "K"), TINY)
 @pytest.mark.filterwarnings("ignore::turncoat.errors.HorizonWarning", "ignore::turncoat.errors.TuningWarning")
 @every_learner
 def test_long_past_a_tiny_horizon(make: Maker, horizon: int, K: int) -> None:

@@ -53,7 +53,7 @@ def random_losses(n_rounds: int, K: int, low: float = 0.0, high: float = 1.0) ->
 
 
 SIZES = [  # a round of a linear learner costs K³: with seventy arms it would take minutes with the JIT off
-    case(EVERYONE, name, make, K, label=f"{name}-{K}")
+    case(EVERYONE, name, make, K, label=f"{name}-{K}", kinds=K > 2)
     for name, make in EVERYONE
     for K in (1, 2, 9, 70)
     if K < 70 or (name, make) not in LINEAR

@@ -126,18 +126,18 @@ def test_a_rule_that_is_none_is_refused(rule: Any) -> None:
 
 def test_a_master_is_refused_when_a_base_of_it_has_another_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers of bases are in the master's buffer: it would go on with them by the new rule."""
-    master = tc.Band(K, bases=["turncoat", "exp3"], seed=8)
+    master = tc.Band(K, bases=["exp3", "ucb1"], seed=8)
     play_by_hand(master, 10)
     older = master.state()
     assert tc.restore(older).state() == older
     with monkeypatch.context() as patch:
-        raised(patch, tc.Turncoat, lambda state: state)
-        with pytest.raises(StateError, match="saved 'turncoat' of rule 3; accepted are those of rule 4"):
+        raised(patch, tc.UCB1, lambda state: state)
+        with pytest.raises(StateError, match="saved 'ucb1' of rule 1; accepted are those of rule 2"):
             tc.restore(older)
-        newer = tc.Band(K, bases=["turncoat", "exp3"], seed=8)
-        assert newer.bases[0]["rule"] == 4 and "rule" not in newer.bases[1]
+        newer = tc.Band(K, bases=["exp3", "ucb1"], seed=8)
+        assert newer.bases[1]["rule"] == 2 and "rule" not in newer.bases[0]
         state = newer.state()
         assert tc.restore(state).state() == state
         assert tc.Band(K, bases=newer.bases, seed=8).bases == newer.bases
-    with pytest.raises(StateError, match=r"rule 4 of 'turncoat'.*upgrade turncoat"):
+    with pytest.raises(StateError, match=r"rule 2 of 'ucb1'.*upgrade turncoat"):
         tc.restore(state)

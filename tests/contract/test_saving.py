@@ -8,14 +8,17 @@ import json
 import math
 import pickle
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 import turncoat as tc
+from tests.cases import JIT_OFF, some
 from tests.contract.makers import (
     EVERYONE,
+    MAKERS,
     TUNED_BY_HORIZON,
     Maker,
     each,
@@ -64,7 +67,7 @@ def started(make: Maker, **words: Any) -> tuple[tc.Learner, list[tc.Decision]]:
     return learner, waiting
 
 
-@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize("copied", some(COPIES, 2, when=JIT_OFF))
 @pytest.mark.jit_off
 @everyone
 def test_a_restored_learner_goes_on_identically(make: Maker, copied: Callable[[tc.Learner], tc.Learner]) -> None:
@@ -224,12 +227,16 @@ def test_a_buffer_of_another_size_or_learner_is_refused(make: Maker) -> None:
         refused(with_words(state, other), naming="does not fit")
     for wrong in (0.0, 1.0, K - 1.0, K + 1.0, -K, 1e300, math.nan, math.inf):
         refused(with_words(state, np.where(np.arange(words.size) == HEAD, wrong, words)), naming="does not fit")
-    for _, make_other in EVERYONE:
-        other = make_other(K, 1000, seed=8).state()
+    for other in states_of_everyone():
         if other["learner"] != state["learner"]:
             refused({**state, "learner": other["learner"]})
         if not alike(other, state):
             refused({**state, "buffer": other["buffer"]}, naming="does not fit")
+
+
+@cache
+def states_of_everyone() -> list[dict[str, Any]]:
+    return [make(K, 1000, seed=8).state() for _, make in EVERYONE]
 
 
 def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -258,7 +265,7 @@ def test_a_stopped_clock_and_dead_random_numbers_are_refused() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", [math.nan, *(pytest.param(x, marks=pytest.mark.exhaustive) for x in (INF, -INF))])
-@every_learner
+@each(MAKERS, modes=False)
 def test_no_value_that_is_not_finite_gets_in(make: Maker, value: float) -> None:
     """Word by word: what a name stands for must be finite; words that nothing reads may be anything."""
     learner, _ = started(make)
@@ -313,7 +320,7 @@ def test_weight_on_an_arm_that_is_not_there_is_refused(make: Maker, n_arms: int)
 
 
 @pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (12, 13))])
-@every_learner
+@each(MAKERS, modes=False)
 def test_whatever_is_restored_plays_on_inside_its_arms(make: Maker, seed: int) -> None:
     """Any word changed to any number: refused, or a learner that stays inside its arms and its numbers."""
     state = make(K, 1000, seed=8).state()

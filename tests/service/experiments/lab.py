@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.architecture.test_start_up import one_compiles
 from turncoat.learners import Turncoat, restore
 from turncoat.service import messages
 from turncoat.service.engine import Engine
@@ -122,7 +123,15 @@ def raise_rule(
 
 
 def compile_kernels() -> None:
-    """All that the service asks of a learner, once: compiling takes a while, and others may be waiting for a lock."""
+    """All that the service asks of a learner, once: compiling takes a while, and others may be waiting for a lock.
+
+    Another process of the tests may be compiling just that; then wait, and find it on disk.
+    """
+    with one_compiles():
+        _compile_kernels()
+
+
+def _compile_kernels() -> None:
     learner = Turncoat(["a", "b"], seed=1)
     learner.observe(0, 0.5, 0.5)
     learner.add_arm("c")
