@@ -128,9 +128,9 @@ def test_a_kernel_is_kept_and_found_and_a_damaged_one_is_compiled_again(tmp_path
     "before",
     [
         "kernel_files._KernelFiles._open_for_write = full",
-        "caching.Cache.save_overload = full",
+        pytest.param("caching.Cache.save_overload = full", marks=pytest.mark.exhaustive),
         "kernel_files._Locator.ensure_cache_path = full",
-        "kernel_files._Locator.from_function = lambda *arguments: None",
+        pytest.param("kernel_files._Locator.from_function = lambda *arguments: None", marks=pytest.mark.exhaustive),
         pytest.param(
             "caching.config.CACHE_LOCATOR_CLASSES = 'InTreeCacheLocator'",
             marks=pytest.mark.skipif(not hasattr(numba.config, "CACHE_LOCATOR_CLASSES"), reason="not in this numba"),
