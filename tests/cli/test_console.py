@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
+from tests.cases import compiles_nothing
 from turncoat.cli.console import plain_table, screen
 
-pytestmark = pytest.mark.jit_off
+pytestmark = compiles_nothing
 
 
 def test_names_are_printed_as_they_are() -> None:

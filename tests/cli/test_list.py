@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import compiles_nothing
 from tests.cli.typed import refusal, run
 from tests.examples.scripts import opened, tables
 from turncoat.cli.list import page_of
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "learners" / "README.md"
 WIDTH = 80
 
-pytestmark = pytest.mark.jit_off
+pytestmark = compiles_nothing
 
 every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 

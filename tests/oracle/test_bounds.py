@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.cases import compiles_nothing
 from tests.naive import bounds as naive
 from turncoat import kim_yun
 from turncoat.bounds import Bound, theorem_1, theorem_2, turncoat_bound
 from turncoat.bounds.__main__ import main
 from turncoat.errors import ArmsError, HorizonError, OptionError, TurncoatError
 
-pytestmark = pytest.mark.jit_off  # nothing here is compiled
+pytestmark = compiles_nothing
 
 LN2, ROOT2 = math.log(2), math.sqrt(2)
 RATES: tuple[kim_yun.Rate, ...] = ("paper", "theorem")

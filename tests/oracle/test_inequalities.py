@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tests.cases import some
 from tests.oracle.pairs import MASTERS, draw, feed
 from turncoat import kim_yun
 from turncoat.types import Matrix, Vector
@@ -152,7 +153,7 @@ def check_bases(path: Path) -> None:
 
 
 @pytest.mark.parametrize("boost", [1.0, 10.0])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", some(SEEDS, 1))
 @pytest.mark.parametrize("feedback", MODES)
 def test_algorithm_1(feedback: str, seed: int, boost: float) -> None:
     path = play(ALGORITHM_1.format(feedback), seed, boost)
@@ -168,7 +169,7 @@ def test_algorithm_1(feedback: str, seed: int, boost: float) -> None:
 
 
 @pytest.mark.parametrize("boost", [1.0, 25.0, 400.0])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", some(SEEDS, 1))
 @pytest.mark.parametrize("feedback", MODES)
 def test_algorithm_2(feedback: str, seed: int, boost: float) -> None:
     path = play(ALGORITHM_2.format(feedback), seed, boost)

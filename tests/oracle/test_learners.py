@@ -1,7 +1,8 @@
 """Every learner in every mode against its oracle, teacher-forced: relative error at most 1e-12.
 
-`make test` plays at most 5,000 rounds for K = 10 and 1,000 for the others. What `make test-all` runs, over K in
-{1, 2, 3, 10, 64, 65, 1000}:
+`make test` plays at most 3,000 rounds for K = 10 and 500 for the others, 300 of TsallisINF with "rv"; and
+in all but the first mode of a learner only K in {2, 10, 65}. What
+`make test-all` runs, over K in {1, 2, 3, 10, 64, 65, 1000}:
     single learners, and both masters as in the paper (own feedback, exact projection)     20,000 rounds, every K
     the same rules with other constants (told S, a risk)                                    20,000 for K = 10
                                                                                              3,000 for the others
@@ -24,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cases import some
 from tests.naive import learners as naive
 from tests.naive.driver import PATTERNS, Round, tell
 from tests.oracle.pairs import (
@@ -112,15 +114,20 @@ def assert_close(pair: Pair, K: int, T: int, pattern: str, *, rounds: int, delay
 
 def few_rounds_of(name: str, K: int) -> int:
     """What `make test` plays."""
-    return min(rounds_of(name, K), 5_000 if K == 10 else 1_000)
+    if name == "tsallis-inf rv":
+        return 300
+    return min(rounds_of(name, K), 3_000 if K == 10 else 500)
 
 
 LONG = [(name, K) for name in PAIRS for K in ARMS if rounds_of(name, K) > few_rounds_of(name, K)]
 
 
+FIRST = {pair.learner: name for name, pair in reversed(PAIRS.items())}  # the first mode of each learner
+SHORT = some(product(PAIRS, ARMS), lambda name, K: K in (2, 10, 65) or name == FIRST[PAIRS[name].learner])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("K", ARMS)
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(("name", "K"), SHORT)
 def test_a_game(name: str, K: int) -> None:
     T = few_rounds_of(name, K)
     assert_close(PAIRS[name], K, T, PATTERN_OF[K], rounds=T, every=T // 40)

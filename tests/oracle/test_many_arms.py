@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tests import cases
 from tests.contract.makers import contents
 from tests.naive.driver import Round
 from tests.naive.sleeping import Sleeping
@@ -110,11 +111,12 @@ def rising_and_falling(K: int, n: int) -> Iterator[Round]:
         yield Round(arm, None, None, None, q, float(place >= 40))
 
 
-def test_falls_of_all_weights_together_cost_few_digits() -> None:
+@pytest.mark.parametrize("n", cases.some([600, 1200], 1))
+def test_falls_of_all_weights_together_cost_few_digits(n: int) -> None:
     K, folds = 80, 0
     learner, oracle = Turncoat(K, seed=1), TurncoatBand(K, RECIPE)
     before = learner.view().offset[-1]
-    for t, one in enumerate(rising_and_falling(K, 1200), 1):
+    for t, one in enumerate(rising_and_falling(K, n), 1):
         feed(learner, one)
         tell(learner, oracle, one)
         state = learner.view()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
+from tests.cases import compiles_nothing
 from tests.naive.ad_switch import AdSwitch, Interval, Obligation, alarm_by_bounds, alarm_by_pairs, apart
 
-pytestmark = pytest.mark.jit_off
+pytestmark = compiles_nothing
 
 T = round(math.e**4)  # 55: L = 4.007
 THEORY = {"confidence": 2.0, "elimination": 16.1, "precision": 16.0, "exploration": 1.0}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cases import JIT_OFF, some
 from tests.naive.driver import PATTERNS
 from tests.naive.posterior import Thompson
 from turncoat.learners import DiscountedThompson, ThompsonSampling
@@ -35,7 +36,7 @@ def test_the_oracle_by_hand() -> None:
 
 
 @pytest.mark.jit_off
-@pytest.mark.parametrize("delay", [0, 20])
+@pytest.mark.parametrize("delay", some([20, 0], 1, when=JIT_OFF))
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_game(name: str, delay: int) -> None:
     make, words, naive_words = PAIRS[name]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import JIT_OFF, examples
 from tests.naive.driver import PATTERNS, Round
 from tests.oracle.pairs import MASTERS, PAIRS, SINGLES, UNLISTED, draw, feed, record
 from turncoat._compile.state import HEAD
@@ -33,8 +33,7 @@ from turncoat.learners import (
 
 pytestmark = pytest.mark.jit_off
 
-JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-few = settings(max_examples=5 if JIT_OFF else 25)
+few = examples(3, 5) if JIT_OFF else examples(12, 25)
 
 CLOSE = 1e-12
 MOVED_BY_A_LOSS_OF_0 = {  # by gains, by rates that change, by sharing

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.cases import compiles_nothing
 from turncoat.errors import OptionError
 from turncoat.statistics import Estimate, differences, growth, mean_ranks, means, ranks, ratios
 from turncoat.types import Matrix
 
-pytestmark = pytest.mark.jit_off
+pytestmark = compiles_nothing
 
 METHODS = ["t", "bootstrap-t"]
 SIZES = np.array([10.0, 100.0, 1000.0])

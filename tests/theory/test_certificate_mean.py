@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cases import compiles_nothing
 from tests.naive import guarantee as naive
 from tests.naive.comparator import recursion
 from tests.naive.guarantee import Band, Round, Tuning
 from tests.theory.games import estimates, make
 
-pytestmark = pytest.mark.jit_off  # nothing here is compiled
+pytestmark = compiles_nothing
 
 SMALL = Tuning(K=2, n_clipped=2, n_specialists=3, first=2, trust=0.2, even=True)
 TABLES = [[[0.0, 1.0]] * 4 + [[0.7, 0.2]] * 4, [[1.0, 0.3], [0.0, 0.6]] * 4]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import compiles_nothing
 from tests.naive import guarantee as naive
 
-pytestmark = pytest.mark.jit_off  # nothing here is compiled
+pytestmark = compiles_nothing
 
 
 class State(NamedTuple):

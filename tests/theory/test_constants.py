@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import compiles_nothing
 from tests.naive import guarantee as naive
 from tests.naive.guarantee import Tuning
 from tests.theory.games import TUNINGS
 from turncoat.bounds import turncoat_bound
 from turncoat.learners.turncoat import constants
 
-pytestmark = pytest.mark.jit_off  # nothing here is compiled
+pytestmark = compiles_nothing
 
 
 class Base:

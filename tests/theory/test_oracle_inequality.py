@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import compiles_nothing
 from tests.naive import guarantee as naive
 from tests.naive.comparator import recursion
 from tests.naive.guarantee import Tuning
 from tests.theory.games import TUNINGS, Game, estimates, play
 
-pytestmark = pytest.mark.jit_off  # nothing here is compiled
+pytestmark = compiles_nothing
 
 ROUNDING = 1e-10  # of the numbers that go into a sum
 S_MAX = 4
