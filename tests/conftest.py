@@ -49,6 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish() -> None:
+    """The tests that were found stay till the end: do not look through them for garbage again and again."""
+    gc.freeze()
+
+
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Work sharing: with --share, processes claim test files one by one; two that start at both ends meet.
 
