@@ -58,7 +58,13 @@ def test_names_are_no_commands_to_the_terminal(folder: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["list"], ["report", "FOLDER"], ["regret", "FILE"], ["regret", "FILE", "--json"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["list"], ["report", "FOLDER"], ["regret", "FILE", "--json"]),
+        pytest.param(["regret", "FILE"], marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_terminal_without_unicode_is_shown_what_it_can_show(folder: Path, tmp_path: Path, words: list[str]) -> None:
     """± and √ once ended `turncoat report` and `turncoat list` with a UnicodeEncodeError."""
     file = write(tmp_path, "a,bé\n1,2\n2,1\n")
@@ -89,7 +95,7 @@ def test_where_there_is_little_room_names_give_way_and_numbers_stay(folder: Path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such file on this system")
-@pytest.mark.parametrize("words", [["list"], ["regret", "FILE", "--json"]])
+@pytest.mark.parametrize("words", [["list"], pytest.param(["regret", "FILE", "--json"], marks=pytest.mark.exhaustive)])
 def test_a_full_disk_behind_the_output_is_one_line(tmp_path: Path, words: list[str]) -> None:
     file = write(tmp_path, "a,b\n1,2\n2,1\n")
     with Path("/dev/full").open("wb", buffering=0) as full:

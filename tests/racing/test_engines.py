@@ -36,7 +36,7 @@ def in_one_thread() -> tc.Result:
     return raced(workers=1)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [2, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_processes_do_not_show(in_one_thread: tc.Result, workers: int) -> None:
     assert_same(raced(engine="processes", workers=workers), in_one_thread)
 
@@ -178,7 +178,7 @@ class Cluster:
             process.communicate()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     pytest.importorskip("distributed")
     cluster = Cluster()
@@ -201,7 +201,8 @@ class Slow(FollowTheLeader):
 
 @pytest.mark.filterwarnings("default")
 def test_a_worker_killed_mid_race_loses_nothing_and_counts_nothing_twice(cluster: Cluster) -> None:
-    """Both workers are busy with games of half a second, and more wait for them, when one is killed."""
+    """Both workers are busy with games of half a second, and more wait for them, when one is killed: the last test of
+    the cluster."""
     told: list[tuple[Any, ...]] = []
 
     def kill_one(now: Any) -> None:

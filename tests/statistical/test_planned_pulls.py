@@ -6,11 +6,13 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 
 import turncoat as tc
+from tests.cases import some
 from tests.statistical.test_draws import ALARM, N, p_value
 from turncoat.decision import Decision
 from turncoat.learners.turncoat import Turncoat
@@ -33,13 +35,13 @@ def late_game(learner: Turncoat, rewarded: Vector, n_rounds: int, delay: int, se
 # -- drawn as stated --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("m", [8, 1024])
-@pytest.mark.parametrize("K", [3, 10, 65])
+@pytest.mark.parametrize(("K", "m"), some(product([3, 10, 65], [8, 1024]), lambda K, m: (K == 10) == (m == 1024)))
 def test_arms_come_as_often_as_stated(K: int, m: int) -> None:
     """Of one state, n = 40,000 asks that plan m pulls, among all arms and among a third of them.
 
     Null: arms are drawn with the stated probabilities, and a decision states that of its arm. Chi-square, as in
-    test_draws.py: an alarm below p = 1e-7, so a false one in these 12 tests with probability below 2e-6; an effect of
+    test_draws.py: an alarm below p = 1e-7, so a false one in these 12 tests (6 in `make test`, each K and each m among
+    them) with probability below 2e-6; an effect of
     noncentrality 140 is caught in 99 cases of 100. Drawing from what is planned for one pull would be such an effect
     in every case (asserted).
     """
@@ -165,7 +167,7 @@ def with_error(values: Vector) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
-@pytest.mark.parametrize("batch", [100, 1000, 5000])
+@pytest.mark.parametrize("batch", some([1000, 5000, 100], 2))
 def test_batches_cost_little_more_clicks_than_thompson_sampling_loses(batch: int) -> None:
     """Of 10,000 asks, over n = 16 games. Two statistics, their nulls being at most 0: the clicks lost less twice those
     of Thompson sampling, and the clicks that batches add to those lost one by one, less 1.5 times what they add for

@@ -22,6 +22,12 @@ def process(tmp_path: Path) -> Iterator[Process]:
         yield one
 
 
+@pytest.fixture(scope="module")
+def one_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    with running(tmp_path_factory.mktemp("pages")) as one:
+        yield one
+
+
 def looked(process: Process, path: str = "/") -> int:
     try:
         with urllib.request.urlopen(process.url + path, timeout=30.0) as answer:
@@ -42,14 +48,16 @@ def soon(is_so: Callable[[], bool], seconds: float = 10.0) -> bool:
     return is_so()
 
 
-def test_it_comes_with_the_first_who_looks(process: Process) -> None:
+def test_it_comes_with_the_first_who_looks(one_for_all: Process) -> None:
+    process = one_for_all
     assert makers(process) == []
     assert [looked(process, path) for path in ("/", "/system", "/decisions")] == [200, 200, 200]
     assert looked(process, "/experiments/nobody") == 404
     assert len(makers(process)) == 1
 
 
-def test_one_that_was_killed_is_replaced(process: Process) -> None:
+def test_one_that_was_killed_is_replaced(one_for_all: Process) -> None:
+    process = one_for_all
     assert looked(process) == 200
     (maker,) = makers(process)
     os.kill(maker, signal.SIGKILL)

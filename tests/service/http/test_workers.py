@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.service.conftest import new_database
 from tests.service.http.process import Process, is_running, running
 from tests.service.postgres_server import children
 from turncoat.service.api_keys import SCOPES
@@ -23,9 +24,10 @@ from turncoat.service.messages import NewExperiment
 WORKERS = 2
 
 
-@pytest.fixture
-def process(tmp_path: Path, postgres_url: str) -> Iterator[Process]:
-    with running(tmp_path, database=postgres_url, workers=WORKERS) as one:
+@pytest.fixture(scope="module")
+def process(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    folder = tmp_path_factory.mktemp("workers")
+    with new_database(request) as url, running(folder, database=url, workers=WORKERS) as one:
         yield one
         one.end()
         assert "died" not in one.log()  # as uvicorn says of a worker that it replaces
@@ -78,8 +80,9 @@ def test_all_workers_are_one_service(process: Process) -> None:
 
 
 def test_a_key_is_good_and_then_for_nothing_on_all_of_them_within_a_second(process: Process) -> None:
+    """From here on everyone needs a key, so this comes last."""
     with Client(process.url) as client:
-        client.create(NewExperiment(key="e", arms=["a", "b"]))
+        client.create(NewExperiment(key="k", arms=["a", "b"]))
     made = called(
         process, "/v1/keys", b'{"name": "n", "scopes": ["%b"]}' % b'", "'.join(one.encode() for one in SCOPES)
     )
@@ -100,7 +103,7 @@ def test_a_key_is_good_and_then_for_nothing_on_all_of_them_within_a_second(proce
         assert answer.status == 200
     all_say(401, key)
     with Client(process.url, key=key) as client, pytest.raises(Unauthorised):
-        client.decide("e")
+        client.decide("k")
 
 
 def test_workers_end_with_who_started_them(tmp_path: Path, postgres_url: str) -> None:

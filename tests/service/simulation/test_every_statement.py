@@ -1,6 +1,7 @@
 """A fault at every single statement of a script that uses everything: the store fails there, or the process ends.
 
-`make test` tries every commit and every third of the other statements, `make test-all` all of them.
+`make test` tries every commit, with two of four faults in turn, and every eighth of the other statements; `make
+test-all` all of them.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from turncoat.service.store import Store, open_store
 
 ROOT = Path(__file__).parents[3]
 CRASHES = 5  # at every so manieth statement
-FEW = 3  # `make test` tries one statement of so many, and every commit
-EVERY_POSTGRES = 29  # of so many faults one is tried on PostgreSQL, too
+FEW = 8  # `make test` tries one statement of so many, and every commit
+EVERY_POSTGRES = 41  # of so many faults one is tried on PostgreSQL, too
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +38,26 @@ def statements() -> list[list[str]]:
     return done
 
 
-def faults(names: list[str], every: int = 1) -> Iterator[Fault]:
-    """The store fails at each of these statements; at some of them, and at each commit, the process ends."""
+def faults(names: list[str], every: int = 1, step: int = 0) -> Iterator[Fault]:
+    """The store fails at each of these statements; at some of them, and at each commit, the process ends.
+
+    At a commit there are four faults, before it and after it; unless it is every statement, two of them in turn.
+    """
     for statement, name in enumerate(names, 1):
         if name != "COMMIT" and statement % every:
             continue
-        yield Fault(statement=statement)
-        if name == "COMMIT":
-            yield Fault(statement=statement, after_commit=True)
-            yield Fault(statement=statement, after_commit=True, crash=True)
-        if name == "COMMIT" or statement % CRASHES == 0:
-            yield Fault(statement=statement, crash=True)
+        if name != "COMMIT":
+            yield Fault(statement=statement)
+            if statement % CRASHES == 0:
+                yield Fault(statement=statement, crash=True)
+            continue
+        at_commit = [
+            Fault(statement=statement),
+            Fault(statement=statement, after_commit=True, crash=True),
+            Fault(statement=statement, after_commit=True),
+            Fault(statement=statement, crash=True),
+        ]
+        yield from at_commit if every == 1 else at_commit[:2] if (statement + step) % 2 else at_commit[2:]
 
 
 def survive(store: Store, step: int, fault: Fault) -> None:
@@ -68,7 +78,7 @@ def survive(store: Store, step: int, fault: Fault) -> None:
 @pytest.mark.parametrize("step", range(len(SCRIPT)))
 def test_on_sqlite(statements: list[list[str]], step: int, every: int) -> None:
     tried = set()
-    for fault in faults(statements[step], every):
+    for fault in faults(statements[step], every, step):
         with quick_folder() as folder:
             store = open_store(str(folder / "x.db"))
             survive(store, step, fault)

@@ -1,6 +1,6 @@
 """Simulated worlds: clients, appliers, operators, a clock that jumps, a store that fails, against the model.
 
-200 of them, a thousand with `make test-all`, any number by python -m tests.service.simulation --seeds 100000. A seed
+100 of them, a thousand with `make test-all`, any number by python -m tests.service.simulation --seeds 100000. A seed
 that fails says how to repeat it.
 """
 
@@ -16,7 +16,7 @@ from tests.service.simulation.world import World
 from turncoat.service.store import Store
 
 SEEDS, CHUNK = 1000, 100
-FEW, FEW_ON_POSTGRES = 200, 6  # seeds of `make test`
+FEW, FEW_ON_POSTGRES = 100, 4  # seeds of `make test`
 
 
 def seeds(values: range, few: int) -> list[Any]:
