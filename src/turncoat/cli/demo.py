@@ -43,7 +43,7 @@ class Game(NamedTuple):
     def mean(self, arm: int, n_arms: int, at: float) -> float:
         """The mean reward of an arm at this time."""
         turn = int(at // self.lasts)
-        return self.best if arm == (turn * 7 + turn // 3) % n_arms else self.others - 0.03 * arm
+        return self.best if arm == (turn + turn // n_arms) % n_arms else self.others - 0.03 * arm
 
     def reward(self, arm: int, n_arms: int, at: float, chance: random.Random) -> float:
         """A random reward of an arm at this time."""
