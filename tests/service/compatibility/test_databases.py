@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.cli.typed import run
-from tests.compatibility.answers import as_now, same_fields
+from tests.compatibility.answers import as_now, same_fields, without_bases
 from tests.service.compatibility.application import Clock, application
 from tests.service.experiments.lab import compile_kernels
 from tests.service.http.direct import JSON, Direct, Said
@@ -99,11 +99,14 @@ def test_the_databases_are_there() -> None:
 
 
 def test_everything_is_answered_as_it_was_then(earlier: Earlier) -> None:
-    """Experiments, arms, states, versions, switches, audit, log and single decisions."""
+    """Experiments, arms, states, versions, switches, audit, log and single decisions.
+
+    What explanations say of the bases is not compared: there were more of them.
+    """
     with application(earlier.database, earlier.clock, role="front") as asked:
         for path, then in earlier.then["answers"].items():
-            expected = as_now(then)
-            assert same_fields(as_now(earlier.get(asked, path)), expected) == expected, path
+            expected = without_bases(as_now(then))
+            assert same_fields(without_bases(as_now(earlier.get(asked, path))), expected) == expected, path
 
 
 def test_the_commands_read_it(earlier: Earlier, tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from turncoat.service.errors import Conflicting, NotFound, Problem, Unprocessabl
 def test_a_decision_says_what_it_is(world: World) -> None:
     key = world.opened("a", "b", floors={"a": 0.25})
     world.service.change_arm(key, "b", messages.ArmChange(payload={"x": 1}))
+    first = world.service.experiment(key).version
     made = [world.service.decide(key) for _ in range(30)]
+    last = world.service.experiment(key).version  # a version that plans further ahead may have come meanwhile
     for one in made:
         assert one.propensity == one.probabilities[one.arm]
         assert sum(one.probabilities.values()) == pytest.approx(1.0, abs=1e-12)
@@ -24,7 +26,7 @@ def test_a_decision_says_what_it_is(world: World) -> None:
         assert one.payload == ({"x": 1} if one.arm == "b" else None)
         assert one.expires_at is not None
         assert one.expires_at.timestamp() == pytest.approx(world.clock.now() + 86_400.0)
-        assert one.state_version == world.service.experiment(key).version
+        assert first <= one.state_version <= last
     assert len({one.decision_id for one in made}) == 30
 
 
