@@ -65,9 +65,11 @@ def count_delays(record: Ints, delays: Ints) -> None:
         count_delay(record, delays[i])
 
 
-@jit
 def count_prompt(record: Ints, n: int) -> None:
-    """Count n delays of 1."""
+    """Count n delays of 1. Nothing is compiled where there were no others."""
+    if n > 0 and record[TOTAL] == 0 and record[REACH] == ENDLESS:
+        record[REACH] = record[TOTAL] = record[BINS] = 1
+        n -= 1
     while n > 0 and not (record[REACH] == 1 and record[TOTAL] == record[BINS]):
         count_delay(record, 1)
         n -= 1

@@ -24,6 +24,7 @@ from turncoat.learners.parts.importance_weights import is_probability
 from turncoat.learners.turncoat.changing_arms import ChangingLearner
 from turncoat.learners.turncoat.delays import (
     REACH,
+    TOTAL,
     blank_delays,
     count_delay,
     count_delays,
@@ -123,7 +124,10 @@ class PlanningLearner(ChangingLearner):
         self._waiting -= delay < self._reach
         if self._prompt:
             self._count_prompt()
-        if count_delay(self._delays, delay):
+        if delay == 1 and self._delays[TOTAL] == 0:
+            count_prompt(self._delays, 1)
+            self._wait_anew()
+        elif count_delay(self._delays, delay):
             self._wait_anew()
 
     def _note_forget(self, number: int) -> None:

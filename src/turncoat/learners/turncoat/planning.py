@@ -91,7 +91,8 @@ def make_plan(state: TurncoatState, plan: Vector, m: float) -> None:
         arms = begin_plan(state, plan, i)
         if n <= ALL:
             size = n
-            arms[:n] = state.living[:n]
+            for j in range(n):
+                arms[j] = state.living[j]
         else:
             size = min(n, max(int(min(m, float(MOST))), ALL))
             take_leaders(state.max_trees, i, arms[:size], plan[plan.size - K :])

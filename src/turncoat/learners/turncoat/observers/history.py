@@ -52,12 +52,12 @@ def bind(state: TurncoatState) -> None:
     """Two pages become one."""
     half = PAGES // 2
     for slot in range(state.M):
-        for i in range(half):
-            state.plays[slot, i] = state.plays[slot, 2 * i] + state.plays[slot, 2 * i + 1]
-        state.plays[slot, half:] = 0.0
-    for i in range(half):
-        state.trust[i] = state.trust[2 * i + 1]
-    state.trust[half:] = 0.0
+        for i in range(PAGES):
+            both = state.plays[slot, 2 * i] + state.plays[slot, 2 * i + 1] if i < half else 0.0
+            state.plays[slot, i] = both
+    for i in range(PAGES):
+        for h in range(N_BASES):  # number by number: assigning a row takes over a second to compile
+            state.trust[i, h] = state.trust[2 * i + 1, h] if i < half else 0.0
     state.page[0] = half
     state.page[2] *= 2.0
 
