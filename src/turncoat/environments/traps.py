@@ -63,7 +63,7 @@ class LateArm(Segments):
 
 
 class SecondArm(Segments):
-    """An arm that is `gap` worse and better than another one, in turns; `n_switches` times it changes."""
+    """An arm that is in turns `gap` worse and `gap` better than a steady one; it changes `n_switches` times."""
 
     name = "second-arm"
     words = ("n_switches", "gap")

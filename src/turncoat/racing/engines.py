@@ -36,7 +36,7 @@ DASK = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 
 class Job(NamedTuple):
-    """What is to be computed for a place in the race; `work` is told by a function whether to stop early."""
+    """A computation and its place in the race. `work` calls the function it is given to learn whether to stop early."""
 
     at: At
     work: Callable[[Callable[[], bool]], Cell | Reference]
@@ -138,14 +138,14 @@ def check_sendable(environments: Iterable[Environment], learners: Iterable[Any])
 
 
 def parse_workers(workers: Any) -> int:
-    """How many are meant; by default, one per processor."""
+    """The number of workers; by default, one per processor."""
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return parse_whole("workers", workers, 1, MOST_WORKERS)
 
 
 def parse_engine(engine: Any, workers: int) -> Callable[[], Any]:
-    """The crew that is meant, not yet at work."""
+    """A function that starts the crew that this engine names."""
     if engine == "threads":
         return lambda: threads(workers)
     if engine == "processes":

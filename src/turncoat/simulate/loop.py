@@ -106,7 +106,7 @@ def loop_of(State: Any) -> Callable[..., int]:
 def advance(learner: Learner, parts: Any, game: Game, notes: Notes, first: int, stop: int) -> int:
     """Play rounds first … stop - 1. Returns stop, or the round with a loss that the learner cannot be told.
 
-    One that finds out the range by itself is handed what is outside, and the loop goes on.
+    A learner with loss_range="adaptive" is given the loss that lies outside, and the loop goes on.
     """
     run = loop_of(learner.state_type)
     reached = run(parts, game.words, tuple(notes), first, stop, *learner.told_at_once())
@@ -153,8 +153,8 @@ def play(learner: Learner, losses: ArrayLike | Environment, *, delay: int = 0, b
 
     Returns the arm index of every round. The learner goes on from where it stands and is left after the last round;
     outstanding decisions stay outstanding. A learner with full information is told all losses of a round, any other
-    that of its arm. One outside the range is an error that names round and arm, and the learner is then as it was
-    before. Ctrl-C leaves it after the last finished block of rounds. An adaptive adversary begins afresh: it has seen
+    that of its arm. A loss outside the range raises an error that names round and arm, and the learner is left as it
+    was. Ctrl-C leaves it after the last finished block of rounds. An adaptive adversary begins afresh: it has seen
     nothing of earlier plays. A linear learner sees the environment's features; where there are none, its arms are the
     unit vectors.
 

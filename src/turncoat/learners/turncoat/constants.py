@@ -2,7 +2,7 @@
 
 H bases, of four kinds, in this order:
 
-    clipped     mirror descent with a floor; one base, the slow one, which the guarantee is about (a grid of rates fits)
+    clipped     mirror descent with a floor: one base, the slow one, which the guarantee is about
     signed      mirror descent on losses above or below average, with fixed share: fast, no guarantee alone
     detectors   kl-UCB that tests for changes and restarts: for means that stay constant and then jump
     followers   UCB on discounted samples: for drift, and for fast changes

@@ -66,7 +66,7 @@ def count_delays(record: Ints, delays: Ints) -> None:
 
 
 def count_prompt(record: Ints, n: int) -> None:
-    """Count n delays of 1. Nothing is compiled where there were no others."""
+    """Count n delays of 1. No compiled code is called while all delays were 1."""
     if n > 0 and record[TOTAL] == 0 and record[REACH] == ENDLESS:
         record[REACH] = record[TOTAL] = record[BINS] = 1
         n -= 1
@@ -82,7 +82,7 @@ def count_prompt(record: Ints, n: int) -> None:
 
 @jit
 def halve(record: Ints) -> None:
-    """Halve all counts: up for delays of 1, and down for longer ones, so that no reach grows."""
+    """Halve all counts: rounded up for delays of 1 and down for longer ones, so the reach does not grow."""
     record[BINS] += 1
     record[TOTAL] = 0
     for i in range(BINS, record.size):

@@ -36,8 +36,8 @@ class Base(NamedTuple):
     name: str
     kind: str  # clipped, signed, detector or follower
     trust: float  # the probability with which the master draws it
-    arm: Label  # it proposes most
-    chance: float  # with which it does
+    arm: Label  # that it proposes with the largest probability
+    chance: float  # that probability
     why: str  # what the proposal rests on
 
 
@@ -73,7 +73,7 @@ class Explanation:
     sure: float | None  # the mean probability that it was served with since
     likeliest: Label  # the arm that the next ask chooses most likely
     chance: float  # and how likely that is
-    n_switches: int  # believed ever
+    n_switches: int  # believed to have happened so far
     switches: tuple[Switch, ...]  # the last ones
     bases: tuple[Base, ...]
     restarts: tuple[tuple[str, int, int | None], ...]  # of each detector: its name, how many, and the last one's round

@@ -1,4 +1,4 @@
-"""PlanningLearner: `ask(m=…)` plans m pulls ahead, `ask(allowed=…)` chooses among some arms; with their tells.
+"""PlanningLearner: `ask(m=…)` plans m pulls ahead, `ask(allowed=…)` chooses among some arms; the tells of both.
 
 `m` is rounded down to a power of two. By default it is the number of decisions waited for (delays.py) plus one, for the
 decision itself; in `ask_many(n)`, plus n. The plans are made by planning.py, the choices among some arms by

@@ -53,7 +53,7 @@ def plan_size(K: int) -> int:
 
 @jit_rule
 def no_plan(state: TurncoatState) -> Vector:
-    """What m = 1 has for a plan: nothing."""
+    """The plan for m = 1: an empty vector."""
     return state.x[:0]
 
 

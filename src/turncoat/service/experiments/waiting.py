@@ -2,8 +2,8 @@
 
 It is rounded down to a power of two (learners/turncoat/planned_asks.py). A decision of the learn stream is waited for
 while it is open and younger than the reach. The reach is a quantile of the delays from a decision to the version that
-learned its reward, of which learners/turncoat/delays.py keeps a record, here in milliseconds, stored beside the
-learner. So a reward that is lost for ever counts for no longer than almost all others take.
+learned its reward, counted by learners/turncoat/delays.py, here in milliseconds, in a record stored beside
+the learner. So a reward that is lost for ever counts for no longer than almost all others take.
 
 Of more than COUNTED decisions the newest are counted, and the time that they span says how many there are in all.
 """
