@@ -62,6 +62,7 @@ def test_a_rule_that_fails_says_why(tmp_path: Path) -> None:
         play_rule(Rule("mine", tmp_path, "0"), [(GAMES[0], 0)], 1, print)
 
 
+@pytest.mark.slow
 def test_a_rule_plays_as_the_package_does_and_another_setting_differently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def regret_with_losses(seed: int, delay: int, m: int | None) -> float:
     return gap * wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0, 100])
 def test_losses_that_are_never_told_cost_no_more_than_with_one_pull(delay: int) -> None:
     """Statistic: mean difference in regret between the default and m = 1, over n = 48 paired games. Null: at most 0.
@@ -167,6 +168,7 @@ def with_error(values: Vector) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", some([1000, 5000, 100], 2))
 def test_batches_cost_little_more_clicks_than_thompson_sampling_loses(batch: int) -> None:
     """Of 10,000 asks, over n = 16 games. Two statistics, their nulls being at most 0: the clicks lost less twice those
