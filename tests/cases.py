@@ -28,7 +28,7 @@ def some(cases: Iterable[Any], wanted: int | Callable[..., Any], *, when: bool =
 
 
 def where(dear: bool) -> list[pytest.MarkDecorator]:
-    """The marks of a case that is for `make test-all` alone where it is dear: with the JIT off, or on."""
+    """The marks of a case: where it is dear, it is for `make test-all` alone."""
     return [pytest.mark.exhaustive] if dear else []
 
 

@@ -53,8 +53,7 @@ def bind(state: TurncoatState) -> None:
     half = PAGES // 2
     for slot in range(state.M):
         for i in range(PAGES):
-            both = state.plays[slot, 2 * i] + state.plays[slot, 2 * i + 1] if i < half else 0.0
-            state.plays[slot, i] = both
+            state.plays[slot, i] = state.plays[slot, 2 * i] + state.plays[slot, 2 * i + 1] if i < half else 0.0
     for i in range(PAGES):
         for h in range(N_BASES):  # number by number: assigning a row takes over a second to compile
             state.trust[i, h] = state.trust[2 * i + 1, h] if i < half else 0.0
