@@ -41,6 +41,7 @@ MOST_PULLS = 2**20  # no plan is for more
 
 MOST_STEPS = 100  # of Newton's method, or halvings
 CLOSE = 1e-12  # of the pulls
+ROUNDING = 4e-16  # of what a level says of them that is known to its last digit
 SMALLEST_COUNT = 1e-300
 SHARES = 2 + N_LEADERS  # where the shares begin
 ROOM = 4  # rows of room: means, pulls so far, confidence (negative: an arm without a reward), pulls to come
@@ -163,6 +164,10 @@ def share_out(state: TurncoatState, plan: Vector, i: int, m: float, n: float) ->
 def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vector, confidence: Vector) -> int:
     """Write mean, n and c of (11a) or (11b) for base i's planned arms. Returns the number without a reward (c < 0)."""
     n_untried, f = 0, i - N_DETECTORS
+    w, mean, c = 1.0, 0.0, 0.0
+    if f >= 0:
+        w, n_all = state.fading[f, 0], max(state.fading[f, 1], state.fading[f, 0])
+        mean, c = state.fading[f, 2] / n_all, FOLLOWER_INDEX[f] * math.log(max(n_all / w, 2.0))
     for j in range(means.size):
         k = int(arms[j])
         if f < 0:
@@ -171,10 +176,8 @@ def know(state: TurncoatState, i: int, arms: Vector, means: Vector, counts: Vect
             known = n > 0.0
             c = rho * DETECTOR_INDEX * math.log(max(float(state.clock[0]) - since(state, i, k), 2.0))
         else:
-            w, n_all = state.fading[f, 0], max(state.fading[f, 1], state.fading[f, 0])
             known, n = state.samples[f, k] > 0.0, state.samples[f, k] / w + PSEUDO_SAMPLES
-            total = state.rewards[f, k] / w + PSEUDO_SAMPLES * (state.fading[f, 2] / n_all)
-            c = FOLLOWER_INDEX[f] * math.log(max(n_all / w, 2.0))
+            total = state.rewards[f, k] / w + PSEUDO_SAMPLES * mean
         means[j], counts[j] = min(total / max(n, SMALLEST_COUNT), 1.0), n
         confidence[j] = c if known else -c
         n_untried += 0 if known else 1
@@ -192,20 +195,22 @@ def pour_kl(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, li
         give_best(means, confidence, pulls, p, limit, left)
         return
     for _ in range(MOST_STEPS):
-        over, slope = -left, 0.0
+        over, total, slope = -left, 0.0, 0.0
         for j in range(means.size):
             pulls[j] = limit
             if confidence[j] >= 0.0:
                 far = kl(means[j], level)
-                pulls[j] = max(confidence[j] / far - counts[j], 0.0)  # (11a)
+                wanted = confidence[j] / far
+                pulls[j] = max(wanted - counts[j], 0.0)  # (11a)
                 over += pulls[j]
                 if pulls[j] > 0.0:
-                    slope += confidence[j] / far * ((level - means[j]) / (far * level * (1.0 - level)))
+                    total += wanted
+                    slope += wanted * ((level - means[j]) / (far * level * (1.0 - level)))
         low, high = (level, high) if over > 0.0 else (low, level)
-        step = over / slope if slope > 0.0 else -1.0
-        if abs(over) <= CLOSE * left:
+        if abs(over) <= CLOSE * left + ROUNDING * (total + slope):
             return
-        level = level + step if low < level + step < high else 0.5 * (low + high)
+        new = level + newton_step(over, total, slope)
+        level = new if low < new < high else 0.5 * (low + high)
 
 
 @jit_step
@@ -220,7 +225,7 @@ def pour(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, limit
         give_best(means, confidence, pulls, low, 0.0, left)
         return
     for _ in range(MOST_STEPS):
-        over, slope = -left, 0.0
+        over, total, slope = -left, 0.0, 0.0
         for j in range(means.size):
             most = left if confidence[j] > 0.0 else limit
             far = level - means[j]
@@ -228,12 +233,25 @@ def pour(means: Vector, counts: Vector, confidence: Vector, pulls: Vector, limit
             pulls[j] = min(wanted, most)
             over += pulls[j]
             if 0.0 < wanted < most:
+                total += wanted + counts[j]
                 slope += 2.0 * (wanted + counts[j]) / far
         low, high = (level, high) if over > 0.0 else (low, level)
-        step = over / slope if slope > 0.0 else -1.0
-        if abs(over) <= CLOSE * left:
+        if abs(over) <= CLOSE * left + ROUNDING * (total + slope):
             return
-        level = level + step if low < level + step < high else 0.5 * (low + high)
+        new = level + newton_step(over, total, slope)
+        level = new if low < new < high else 0.5 * (low + high)
+
+
+@jit_rule
+def newton_step(over: float, total: float, slope: float) -> float:
+    """How far the level moves, where arms whose pulls sum to `total` want `over` too many; NaN if it cannot be said.
+
+    Newton's method for total^(-1/2): of one arm this is linear in the level, exactly with (11b), nearly with (11a).
+    """
+    if total <= over or slope <= 0.0:
+        return math.nan
+    ratio = total / (total - over)
+    return 2.0 * over * ratio / ((math.sqrt(ratio) + 1.0) * slope)
 
 
 @jit

@@ -42,6 +42,9 @@ class Learner(Protocol):
     def observe(self, index: int, loss: float, propensity: float, *, allowed: Any = None, m: int | None = None) -> None:
         """Learn from a round."""
 
+    def observe_many(self, indices: Any, losses: Any, propensities: Any, *, m: int | None = None) -> None:
+        """Learn from rounds, in order, for which as many pulls were planned."""
+
     def add_arm(self, label: str) -> int:
         """Add an arm; its index."""
 

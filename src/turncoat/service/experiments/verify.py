@@ -98,9 +98,12 @@ def verify(session: Session, key: str, progress: Progress = lambda done, of: Non
         if kind in ("arm_added", "arm_changed"):
             _arm(learner, msgspec.json.decode(detail))
         index_of = {label: index for index, label in enumerate(learner.arms)}
+        of_version = []
         while row is not None and row[0] == version:
-            observe(learner, snapshot.config.reward, index_of, row[2:])
-            learned, row = learned + 1, next(rewards, None)
+            of_version.append(row[2:])
+            row = next(rewards, None)
+        observe(learner, snapshot.config.reward, index_of, of_version)
+        learned += len(of_version)
         if version % every == 0:
             progress(version, n_versions)
             if differed is None and expected not in map(checksum, _dumps(learner, releases)):
