@@ -66,7 +66,7 @@ def ask_on(buffer: Vector, plan: Vector, m: float) -> tuple[int, float]:
 @jit_entry
 def tell_on(buffer: Vector, plan: Vector, m: float, arm: int, loss: float, q: float) -> int:
     """`tell_planned` on a buffer. Returns the new clock, or -1 for a choice that cannot be."""
-    if not (0 <= arm < buffer[HEAD] and is_probability(q)):
+    if not (buffer.size > HEAD and 0 <= arm < buffer[HEAD] and is_probability(q)):
         return -1
     state = view_of(TurncoatState, without_refcount(buffer))
     tell_planned(state, without_refcount(plan), m, (arm, q), loss)
