@@ -17,8 +17,7 @@ from turncoat.service.clock import Clock
 from turncoat.service.engine import Engine
 from turncoat.service.http.app import make_app
 from turncoat.service.http.context import AppContext
-from turncoat.service.http.protocol import LimitedProtocol
-from turncoat.service.http.server import Settings
+from turncoat.service.http.server import Settings, options
 from turncoat.service.store import open_store
 
 T = TypeVar("T")
@@ -64,9 +63,7 @@ def serving(context: AppContext) -> Iterator[Served]:
     listener = socket.create_server(("127.0.0.1", 0))
     loops: list[asyncio.AbstractEventLoop] = []
     app = make_app(context)
-    config = uvicorn.Config(
-        app, http=LimitedProtocol, ws="none", lifespan="on", log_config=None, access_log=False, timeout_keep_alive=5
-    )
+    config = uvicorn.Config(app, **{**options(context.settings), "log_config": None, "timeout_keep_alive": 5})  # type: ignore[arg-type]
     server = uvicorn.Server(config)
 
     async def live() -> None:

@@ -51,6 +51,16 @@ class BatchObserver(Protocol):
         """A batch has been answered."""
 
 
+class Receiver(Protocol):
+    """Receives a result on the event loop, as a future does."""
+
+    def done(self) -> bool:
+        """Whether it waits no more: the caller has disconnected."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Receive it."""
+
+
 class EngineThread:
     """A queue and the thread that empties it. All methods but the thread's own run on one event loop."""
 
@@ -68,7 +78,7 @@ class EngineThread:
         self._applies = applies
         self._is_loaded = is_loaded
         self._when_down = when_down
-        self._queue: SimpleQueue[tuple[Command | Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[Command | Callable[[], Any], Receiver] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run_thread, name="turncoat-engine", daemon=True)
         self._closing = False
         self._due = 0.0
@@ -87,11 +97,15 @@ class EngineThread:
 
     def submit(self, work: Command | Callable[[], Any]) -> asyncio.Future[Any]:
         """Queue a command, or a function for `run`. A command that failed has its exception as the result."""
+        future = self._loop.create_future()
+        self.submit_for(work, future)
+        return future
+
+    def submit_for(self, work: Command | Callable[[], Any], receiver: Receiver) -> None:
+        """Queue a command for a receiver of its result."""
         if self._closing:
             raise Unavailable("the service is shutting down; try again in a moment")
-        future = self._loop.create_future()
-        self._queue.put((work, future))
-        return future
+        self._queue.put((work, receiver))
 
     async def run(self, do: Callable[[], T]) -> T:
         """Run a function on the thread, between batches."""
@@ -120,8 +134,8 @@ class EngineThread:
 
     def _cycle(self) -> bool:
         """Take a batch from the queue, or wait for one; then apply rewards if they are due. False: close was called."""
-        batch: list[tuple[Command, asyncio.Future[Any]]] = []
-        task: tuple[Callable[[], Any], asyncio.Future[Any]] | None = None
+        batch: list[tuple[Command, Receiver]] = []
+        task: tuple[Callable[[], Any], Receiver] | None = None
         going = True
         wait = max(0.0, self._due - time.monotonic())
         try:
@@ -130,11 +144,11 @@ class EngineThread:
                 if item is None:
                     going = False
                     break
-                work, future = item
+                work, receiver = item
                 if callable(work):
-                    task = work, future
+                    task = work, receiver
                 else:
-                    batch.append((work, future))
+                    batch.append((work, receiver))
         except Empty:
             pass
         if batch:
@@ -145,7 +159,7 @@ class EngineThread:
             self._maintain()
         return going
 
-    def _serve(self, batch: list[tuple[Command, asyncio.Future[Any]]]) -> None:
+    def _serve(self, batch: list[tuple[Command, Receiver]]) -> None:
         commands = [command for command, _ in batch]
         answers: Sequence[Result | Exception]
         try:
@@ -160,7 +174,7 @@ class EngineThread:
         if self._observer:
             self._observer.served(answers)
         self._due = min(self._due, time.monotonic() + SOON)
-        self._post(_settle, [future for _, future in batch], answers)
+        self._post(_settle, [receiver for _, receiver in batch], answers)
 
     def _answer_without_store(self, command: Command, problem: Exception) -> Result:
         if self._when_down is not None and isinstance(command, Decide):
@@ -170,7 +184,7 @@ class EngineThread:
                 return other
         return problem if isinstance(problem, Problem) else Unavailable(str(problem))
 
-    def _do(self, do: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+    def _do(self, do: Callable[[], Any], future: Any) -> None:
         result: Any
         raised = True
         try:
@@ -180,7 +194,7 @@ class EngineThread:
             result = Unavailable(str(problem))
         except Exception as problem:
             result = problem
-        self._post(_settle, [future], [result], raised)
+        self._post(_settle_one, future, result, raised)
 
     def _maintain(self) -> None:
         """Run a pass of the applier, or only refresh; schedule the next."""
@@ -210,8 +224,13 @@ class EngineThread:
             log.warning("an answer came after the end")
 
 
-def _settle(futures: Sequence[asyncio.Future[Any]], answers: Sequence[Any], raised: bool = False) -> None:
-    """On the event loop: resolve the futures."""
-    for future, answer in zip(futures, answers, strict=True):
-        if not future.done():  # done: cancelled, the caller disconnected
-            (future.set_exception if raised else future.set_result)(answer)
+def _settle(receivers: Sequence[Receiver], answers: Sequence[Any]) -> None:
+    """On the event loop: hand over the results."""
+    for receiver, answer in zip(receivers, answers, strict=True):
+        if not receiver.done():  # done: cancelled, the caller disconnected
+            receiver.set_result(answer)
+
+
+def _settle_one(future: asyncio.Future[Any], result: Any, raised: bool) -> None:
+    if not future.done():
+        (future.set_exception if raised else future.set_result)(result)

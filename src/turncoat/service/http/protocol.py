@@ -1,58 +1,20 @@
 """uvicorn's HTTP protocol with limits on the size of the headers and on their time (slowloris protection).
 
-It also coalesces writes: uvicorn sends headers and body apart, each a system call and a packet.
+The two hot routes go the fast path (fast_path.py), the others uvicorn's way.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from turncoat.service.http import limits
+from turncoat.service.http.fast_path import FastExchange, FastRoute, FastRoutes
 from turncoat.service.http.responses import PROBLEM, ProblemBody, encode
-
-
-class _CoalescedTransport:
-    """The transport of one response: the headers wait for the body, and both are one write."""
-
-    __slots__ = ("_cycle", "_head", "_transport", "is_closing")
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self._transport = cycle.transport
-        self._head: bytes | None = None
-        self.is_closing = cycle.transport.is_closing
-        tell = cycle.on_response
-
-        def complete() -> None:
-            self._flush()  # a response to HEAD has no body
-            del self._cycle  # break the reference cycle, which would wait for the garbage collector
-            tell()
-
-        cycle.on_response = complete
-
-    def write(self, data: bytes) -> None:
-        """The first write after the response has started is its headers."""
-        if self._head is not None:
-            self._transport.write(self._head + data)
-            self._head = b""
-        elif self._cycle.response_started:
-            self._head = data
-        else:
-            self._transport.write(data)  # "100 Continue"
-
-    def close(self) -> None:
-        """Flush and close."""
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        if self._head:
-            self._transport.write(self._head)
-            self._head = b""
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -63,6 +25,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._in_head = True
         self._head_size = 0
         self._head_timer: asyncio.TimerHandle | None = None
+        self._fast_routes: FastRoutes | None = getattr(self.app, "fast_routes", None)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer for the headers; disable Nagle's algorithm."""
@@ -86,12 +49,38 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The end of a request's headers."""
         self._in_head = False
+        found = self._fast_route()
+        if found is not None:
+            self.cycle = FastExchange(self, found, keep_alive=self.parser.should_keep_alive())  # type: ignore[assignment]
+            return
         super().on_headers_complete()
-        self.cycle.transport = _CoalescedTransport(self.cycle)  # type: ignore[assignment]
+
+    def _fast_route(self) -> tuple[FastRoute, dict[str, str]] | None:
+        """The hot route of the request, if it may go the fast path: no other is under way, and its body is bounded."""
+        if self._fast_routes is None or self.parser.get_method() != b"POST" or self.expect_100_continue:
+            return None
+        if (self.cycle is not None and not self.cycle.response_complete) or self.parser.get_http_version() != "1.1":
+            return None
+        if len(self.connections) >= (self.limit_concurrency or math.inf) or self.parser.should_upgrade():
+            return None
+        lengths = [value for name, value in self.headers if name == b"content-length"]
+        known = len(lengths) == 1 and len(lengths[0]) < 10 and lengths[0].isdigit() and int(lengths[0]) <= limits.BODY
+        return self._fast_routes.find(self.url) if known else None
+
+    def on_message_complete(self) -> None:
+        """The end of a request."""
+        cycle: Any = self.cycle
+        if type(cycle) is FastExchange:
+            cycle.complete()
+        else:
+            super().on_message_complete()
 
     def data_received(self, data: bytes) -> None:
         """Parse, and check size and time of the headers."""
         super().data_received(data)
+        cycle: Any = self.cycle
+        if type(cycle) is FastExchange:
+            cycle.wait_for_body()
         if not self._in_head:
             if self._head_timer is not None:
                 self._stop_waiting()

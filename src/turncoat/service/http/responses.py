@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -29,7 +30,6 @@ EXTRA_HEADERS: dict[type[Problem], Header] = {
 }
 
 encode = msgspec.json.Encoder().encode
-_KINDS = {JSON: [(b"content-type", JSON), NOSNIFF, NO_STORE], PROBLEM: [(b"content-type", PROBLEM), NOSNIFF, NO_STORE]}
 
 
 class ProblemBody(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,6 +43,12 @@ class ProblemBody(Answer, frozen=True, kw_only=True, omit_defaults=True):
     accepted: str | None = None
 
 
+@cache
+def named(media: bytes) -> list[Header]:
+    """The headers of every response of this media type."""
+    return [(b"content-type", media), NOSNIFF, NO_STORE]
+
+
 @dataclass(slots=True)
 class Response:
     """A response with a complete body, which is an ASGI application."""
@@ -54,9 +60,9 @@ class Response:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send headers and body."""
-        kind = _KINDS.get(self.media) or [(b"content-type", self.media), NOSNIFF, NO_STORE]
         length = (b"content-length", b"%d" % len(self.body))
-        start = {"type": "http.response.start", "status": self.status, "headers": [*kind, length, *self.headers]}
+        headers = [*named(self.media), length, *self.headers]
+        start = {"type": "http.response.start", "status": self.status, "headers": headers}
         await send(start)
         await send({"type": "http.response.body", "body": self.body})
 

@@ -60,7 +60,7 @@ def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: No
     if settings.workers == 1:
         from turncoat.service.http.app import open_app
 
-        config = uvicorn.Config(open_app(settings), **_uvicorn(settings))  # type: ignore[arg-type]
+        config = uvicorn.Config(open_app(settings), **options(settings))  # type: ignore[arg-type]
         server = _AnnouncingServer(config, lambda: ready(address(settings)))
         with suppress(KeyboardInterrupt):
             server.run()
@@ -73,7 +73,7 @@ def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: No
         os.environ[SHARED] = folder
         os.environ[ENVIRONMENT] = msgspec.json.encode(settings).decode()
         ready(address(settings))
-        config = uvicorn.Config(WORKER, factory=True, workers=settings.workers, **_uvicorn(settings))  # type: ignore[arg-type]
+        config = uvicorn.Config(WORKER, factory=True, workers=settings.workers, **options(settings))  # type: ignore[arg-type]
         listener = _ReusePortSocket(settings.host, settings.port) if sys.platform == "linux" else config.bind_socket()
         Multiprocess(config, [listener]).run()
 
@@ -163,7 +163,8 @@ def check_bind(settings: Settings, store: Store) -> None:
         )
 
 
-def _uvicorn(settings: Settings) -> dict[str, object]:
+def options(settings: Settings) -> dict[str, object]:
+    """What uvicorn is told."""
     return {
         "host": settings.host,
         "port": settings.port,

@@ -7,6 +7,7 @@ from functools import partial
 from turncoat.service import messages as m
 from turncoat.service.api_keys import IssuedKey, KeyRecord, NewKey
 from turncoat.service.http import limits
+from turncoat.service.http.fast_path import FastAnswer, FastCommand
 from turncoat.service.http.route import Route
 from turncoat.service.http.routes import decisions as d
 from turncoat.service.http.routes import experiments as e
@@ -20,11 +21,13 @@ ARM, FLAGS = EXPERIMENT + "/arms/{arm:path}", "/ofrep/v1/evaluate/flags"
 _Decision, _Key, _Service = (partial(Route, group=group) for group in ("decisions", "keys", "service"))
 _Flag = partial(Route, takes=ofrep.Evaluate, refuses=ofrep.refuse, group="openfeature")
 
-HOT = (
-    _Decision(
-        "POST", DECISIONS, "decide", d.decide, m.Ask, m.Decided, 201, other_status=200, headers=("Idempotency-Key",)
-    ),
-    _Decision("POST", f"{DECISION}/reward", "reward", d.reward, m.Reward, m.Receipt, 202),
+_DECIDE = _Decision(
+    "POST", DECISIONS, "decide", d.decide, m.Ask, m.Decided, 201, other_status=200, headers=("Idempotency-Key",)
+)
+_REWARD = _Decision("POST", f"{DECISION}/reward", "reward", d.reward, m.Reward, m.Receipt, 202)
+HOT: tuple[tuple[Route, FastCommand, FastAnswer], ...] = (
+    (_DECIDE, d.decide_at_once, d.decided),
+    (_REWARD, d.reward_command, d.rewarded),
 )
 HEALTH = (
     _Service("GET", "/healthz", None, o.healthz, gives=o.Health),
@@ -32,7 +35,8 @@ HEALTH = (
     _Service("GET", "/metrics", "read", o.get_metrics),
 )
 ROUTES = (
-    *HOT,
+    _DECIDE,
+    _REWARD,
     # experiments
     Route("POST", EXPERIMENTS, "admin", e.create_experiment, m.NewExperiment, m.Experiment, 201),
     Route("PATCH", EXPERIMENT, "admin", e.change_experiment, m.ExperimentChange, m.Experiment, headers=("If-Match",)),

@@ -16,7 +16,7 @@ from turncoat.service.http import limits
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.responses import LINES, Response, StreamingResponse, encode, json_response
 from turncoat.service.http.route import Call, decoder
-from turncoat.service.messages import Decide, Tell
+from turncoat.service.messages import Decide, Result, Tell
 from turncoat.service.validation import check_id
 
 LINES_AT_ONCE = 200  # of the log, per chunk
@@ -26,22 +26,44 @@ _decode = decoder(messages.RewardLine)
 
 async def decide(context: AppContext, call: Call) -> messages.Decided | Response:
     """Draw an arm, and record how probable it was."""
-    key = call.header("Idempotency-Key") if b"idempotency-key" in call.headers else None
     if call.body.allowed_arms is not None:
         await context.learners_loaded()
-    done = await context.engine_thread.submit(Decide(call.params["key"], call.body, key))
+    return decided(await context.engine_thread.submit(decide_command(call)))
+
+
+def decide_command(call: Call) -> Decide:
+    """The engine's command for a request."""
+    key = call.header("Idempotency-Key") if b"idempotency-key" in call.headers else None
+    return Decide(call.params["key"], call.body, key)
+
+
+def decide_at_once(call: Call) -> Decide | None:
+    """The same; None if the request may have to wait for the learner."""
+    return None if call.body.allowed_arms is not None else decide_command(call)
+
+
+def decided(done: Result) -> messages.Decided | Response:
+    """The answer for its result."""
     if isinstance(done, Exception):
         raise done
-    if done.reason == "stale":
-        return json_response(done, 200)  # nothing was created
-    return cast("messages.Decided", done)
+    decision = cast("messages.Decided", done)
+    return json_response(decision, 200) if decision.reason == "stale" else decision  # 200: nothing was created
 
 
 async def reward(context: AppContext, call: Call) -> messages.Receipt:
     """Say how a decision turned out."""
+    return rewarded(await context.engine_thread.submit(reward_command(call)))
+
+
+def reward_command(call: Call) -> Tell:
+    """The engine's command for a request."""
     decision_id = call.params["decision_id"]
     check_id(decision_id)
-    done = await context.engine_thread.submit(Tell(decision_id, call.body))
+    return Tell(decision_id, call.body)
+
+
+def rewarded(done: Result) -> messages.Receipt:
+    """The answer for its result."""
     if isinstance(done, Exception):
         raise done
     return cast("messages.Receipt", done)
