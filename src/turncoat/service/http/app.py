@@ -32,7 +32,7 @@ from turncoat.service.http.engine_thread import Receiver
 from turncoat.service.http.fast_path import FastRoute, FastRoutes
 from turncoat.service.http.openapi import describe
 from turncoat.service.http.page_process import exit_with_parent
-from turncoat.service.http.responses import Response, StreamingResponse
+from turncoat.service.http.responses import Header, Response, StreamingResponse
 from turncoat.service.http.route import Call, ClientDisconnected, Route, check_media, decoder, read_body
 from turncoat.service.http.routes import HEALTH, HOT, ROUTES
 from turncoat.service.http.server import ENVIRONMENT, Settings, check_bind
@@ -110,6 +110,7 @@ class Endpoint:
         self._media = route.media
         self._changes = route.method != "GET"
         self._takes_no_query = not self._changes and not route.query and route.group != "service"
+        self.dated: tuple[Sequence[Header], bytes] = (), b""  # uvicorn's headers, and their lines (fast_path.py)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request under ASGI."""

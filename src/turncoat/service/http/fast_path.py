@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from time import perf_counter
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turncoat.service.errors import Problem, TooSlow
 from turncoat.service.http import limits, responses
-from turncoat.service.http.responses import Response, StreamingResponse
+from turncoat.service.http.responses import Header, Response, StreamingResponse
 
 if TYPE_CHECKING:
     from turncoat.service.http.app import Endpoint
@@ -173,19 +173,29 @@ class FastExchange:
         if protocol.transport.is_closing():
             return
         closes = not self.keep_alive or responses.CLOSE in response.headers
-        head = [*protocol.server_state.default_headers, *response.headers]
-        if closes and responses.CLOSE not in head:
-            head.append(responses.CLOSE)
-        more = b"".join(b"%s: %s\r\n" % one for one in head)
-        start = _start(response.status, response.media)
-        protocol.transport.write(b"%s%d\r\n%s\r\n%s" % (start, len(response.body), more, response.body))
+        more = _lines(response.headers) if response.headers else b""
+        if closes and responses.CLOSE not in response.headers:
+            more += _lines([responses.CLOSE])
+        start, dated = _start(response.status, response.media), self._dated()
+        protocol.transport.write(b"%s%d\r\n%s%s\r\n%s" % (start, len(response.body), dated, more, response.body))
         if closes:
             protocol.transport.close()
         protocol.on_response_complete()
+
+    def _dated(self) -> bytes:
+        """uvicorn's own headers, which it makes anew each second."""
+        headers, endpoint = self._protocol.server_state.default_headers, self._route.endpoint
+        if endpoint.dated[0] is not headers:
+            endpoint.dated = headers, _lines(headers)
+        return endpoint.dated[1]
+
+
+def _lines(headers: Sequence[Header]) -> bytes:
+    return b"".join(b"%s: %s\r\n" % one for one in headers)
 
 
 @cache
 def _start(status: int, media: bytes) -> bytes:
     """Status line and headers, as far as they are the same for all responses of a kind; ends in the length's name."""
-    named = b"".join(b"%s: %s\r\n" % one for one in responses.named(media))
-    return b"HTTP/1.1 %d %s\r\n%scontent-length: " % (status, HTTPStatus(status).phrase.encode(), named)
+    phrase = HTTPStatus(status).phrase.encode()
+    return b"HTTP/1.1 %d %s\r\n%scontent-length: " % (status, phrase, _lines(responses.named(media)))

@@ -42,9 +42,9 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """The start of a request's headers."""
+        """The start of a request's headers. The ASGI scope is made later, for requests that need one."""
         self._in_head, self._head_size = True, 0
-        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
         """The end of a request's headers."""
@@ -53,6 +53,10 @@ class LimitedProtocol(HttpToolsProtocol):
         if found is not None:
             self.cycle = FastExchange(self, found, keep_alive=self.parser.should_keep_alive())  # type: ignore[assignment]
             return
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.headers += headers
+        self.url, self.expect_100_continue = url, expects
         super().on_headers_complete()
 
     def _fast_route(self) -> tuple[FastRoute, dict[str, str]] | None:
@@ -66,6 +70,14 @@ class LimitedProtocol(HttpToolsProtocol):
         lengths = [value for name, value in self.headers if name == b"content-length"]
         known = len(lengths) == 1 and len(lengths[0]) < 10 and lengths[0].isdigit() and int(lengths[0]) <= limits.BODY
         return self._fast_routes.find(self.url) if known else None
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        cycle: Any = self.cycle
+        if type(cycle) is FastExchange:
+            cycle.body += body
+        else:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         """The end of a request."""
