@@ -31,6 +31,14 @@ existing = click.option("--database", help="Of the service: a SQLite file, or po
     help="front: decides and records rewards, does not learn; applier: learns, does not decide.",
 )
 @click.option(
+    "--durability",
+    type=click.Choice(["flush", "os"]),
+    default="flush",
+    show_default=True,
+    help="flush: an answer waits for the disk. os: for the operating system alone, which is faster for few callers; if "
+    "the machine or PostgreSQL crashes, what was answered last is lost.",
+)
+@click.option(
     "--on-store-down",
     type=click.Choice(["refuse", "stale"]),
     default="refuse",

@@ -205,6 +205,13 @@ def test_commits_are_on_the_disk_whatever_the_servers_default(postgres_store_url
     store.close()
 
 
+def test_without_flushes_a_commit_waits_for_the_server_alone(postgres_store_url: str) -> None:
+    store = PostgresStore(postgres_store_url, durability="os")
+    with store.transaction() as session:
+        assert session.rows("SHOW synchronous_commit") == [("off",)]
+    store.close()
+
+
 # --- the way in ---
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from turncoat.service.store import StoreDown, StoreError, open_store, sqlite
+from turncoat.service.store import Durability, StoreDown, StoreError, open_store, sqlite
 from turncoat.service.store.sqlite import SQLiteStore
 
 HOLD = """
@@ -45,10 +45,37 @@ store.close()
 """
 
 
+KILLED = """
+import os, signal, sys
+from turncoat.service.store import open_store
+store = open_store(sys.argv[1], durability="os")
+with store.transaction() as session:
+    session.insert("fact", ("name", "value"), [("told", "")])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[SQLiteStore]:
     store = SQLiteStore(tmp_path / "a.db")
     yield store
+    store.close()
+
+
+@pytest.mark.parametrize("durability, level", [("flush", 2), ("os", 1)])
+def test_a_commit_waits_for_what_was_asked(tmp_path: Path, durability: Durability, level: int) -> None:
+    """FULL is 2: every commit is flushed. NORMAL is 1: the write-ahead log is flushed before a checkpoint alone."""
+    store = SQLiteStore(tmp_path / "a.db", durability=durability)
+    with store.transaction() as session:
+        assert session.rows("PRAGMA synchronous") == [(level,)]
+    store.close()
+
+
+def test_without_flushes_a_killed_process_loses_nothing(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.db")], check=False)
+    assert done.returncode == -9
+    store = SQLiteStore(tmp_path / "a.db")
+    assert names(store) == ["told"]
     store.close()
 
 

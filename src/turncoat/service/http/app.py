@@ -184,7 +184,7 @@ def open_app(settings: Settings) -> ASGIApp:
     logs.configure(settings.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
-    store = open_store(settings.database)
+    store = open_store(settings.database, durability=settings.durability)
     try:
         check_bind(settings, store)
         context = AppContext(Engine(store), store, settings, is_loaded=load_kernels().is_set)

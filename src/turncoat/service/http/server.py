@@ -26,7 +26,7 @@ from turncoat.service.http import limits, logs
 from turncoat.service.http.auth import is_loopback
 from turncoat.service.http.metrics import SHARED
 from turncoat.service.http.protocol import LimitedProtocol
-from turncoat.service.store import Store, open_store
+from turncoat.service.store import Durability, Store, open_store
 
 WORKER_SECONDS = 60  # without a heartbeat before a worker is replaced; compiling may block one for ten
 PORT_RELEASE_SECONDS = 2.0  # that a killed service's children may take to release the port
@@ -43,6 +43,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65535)] = 8000
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     role: Literal["all", "front", "applier"] = "all"  # front: decides and takes rewards; applier: applies them
+    durability: Durability = "flush"
     on_store_down: Literal["refuse", "stale"] = "refuse"
     access_log: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from turncoat.optional_imports import require
-from turncoat.service.store.interface import Session, Store, StoreDown, StoreError
+from turncoat.service.store.interface import Durability, Session, Store, StoreDown, StoreError
 
 
-def open_store(where: str, *, allow_in_use: bool = False) -> Store:
+def open_store(where: str, *, allow_in_use: bool = False, durability: Durability = "flush") -> Store:
     """Open a SQLite file, or an address like postgresql://user@host/database, and migrate its tables.
 
+    `durability`: what a commit waits for (interface.py).
     `allow_in_use`: do not fail if a service holds the SQLite file; read it, and write a row now and then.
     """
     kind, is_address, _ = where.partition("://")
     if not is_address:
         from turncoat.service.store.sqlite import SQLiteStore
 
-        return SQLiteStore(where, allow_in_use=allow_in_use)
+        return SQLiteStore(where, allow_in_use=allow_in_use, durability=durability)
     if kind not in ("postgresql", "postgres"):
         raise StoreError(f"the store's address begins with {kind}://; accepted are postgresql:// and names of files")
     require("psycopg", "a PostgreSQL store", "postgres")
     from turncoat.service.store.postgres import PostgresStore
 
-    return PostgresStore(where)
+    return PostgresStore(where, durability=durability)
 
 
-__all__ = ["Session", "Store", "StoreDown", "StoreError", "open_store"]
+__all__ = ["Durability", "Session", "Store", "StoreDown", "StoreError", "open_store"]

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from turncoat.errors import TurncoatError
 
 T = TypeVar("T")
 
 Row = tuple[Any, ...]
+Durability = Literal[
+    "flush", "os"
+]  # what a commit waits for: the disk, or the operating system (PostgreSQL: its server)
 DeferredResult: TypeAlias = Callable[[], T]  # a result under way; call it to wait for the value
 
 

@@ -1,6 +1,7 @@
 """The embedded store: one SQLite file, one process, one writing thread.
 
-Every commit is on the disk before it is answered (WAL, synchronous=FULL); with group commit this costs little. Readers
+Every commit is on the disk before it is answered (WAL, synchronous=FULL); with group commit this costs little. With
+durability "os" the operating system has it (synchronous=NORMAL), and writes it within half a minute or so. Readers
 have connections of their own and never wait for the writer. A second process that opens the file is refused at once:
 several writers starve one another for seconds, and each would learn on its own.
 """
@@ -20,14 +21,14 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
-from turncoat.service.store.interface import DeferredResult, Row, StoreDown, StoreError, WriteConflict
+from turncoat.service.store.interface import DeferredResult, Durability, Row, StoreDown, StoreError, WriteConflict
 from turncoat.service.store.migrate import migrate
 
 DIALECT = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
 LISTED = re.compile(r"\bIN :(\w+)")
 READERS_KEPT = 8
 LARGEST_LEFT = 64 * 1024 * 1024  # bytes that the write-ahead log is truncated to, after a long reader has let it grow
-SETTINGS = "journal_mode = WAL", "synchronous = FULL", "cache_size = -32768", "temp_store = MEMORY"
+SETTINGS = "journal_mode = WAL", "cache_size = -32768", "temp_store = MEMORY"
 OUR_TABLES = {"migration", "experiment"}  # tables that identify a file as Turncoat's
 
 
@@ -85,9 +86,10 @@ class SQLiteStore:
 
     shared = False
 
-    def __init__(self, path: str | Path, *, allow_in_use: bool = False) -> None:
+    def __init__(self, path: str | Path, *, allow_in_use: bool = False, durability: Durability = "flush") -> None:
         """`allow_in_use`: do not fail if a service holds the file; read it, and write a row now and then."""
         self.path = Path(path)
+        self._settings = *SETTINGS, f"synchronous = {'FULL' if durability == 'flush' else 'NORMAL'}"
         self._readers: list[sqlite3.Connection] = []
         self._lock, self._writing = threading.Lock(), threading.RLock()
         self._is_closed = False
@@ -128,7 +130,7 @@ class SQLiteStore:
             connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, check_same_thread=False)
             try:
                 self._check_owner(connection)
-                for setting in (*SETTINGS, f"journal_size_limit = {LARGEST_LEFT}"):
+                for setting in (*self._settings, f"journal_size_limit = {LARGEST_LEFT}"):
                     connection.execute(f"PRAGMA {setting}")
             except BaseException:
                 connection.close()

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import psycopg
 
-from turncoat.service.store.interface import DeferredResult, Row, StoreError
+from turncoat.service.store.interface import DeferredResult, Durability, Row, StoreError
 from turncoat.service.store.migrate import migrate
 from turncoat.service.store.postgres.address import Address
 from turncoat.service.store.postgres.pipeline import READING, WRITING, PendingResult, Pipeline, translated_errors
@@ -156,8 +156,9 @@ class PostgresStore:
 
     shared = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, durability: Durability = "flush") -> None:
         self._address = Address(url)
+        self._writing_settings = WRITING if durability == "flush" else {**WRITING, "synchronous_commit": "off"}
         self._bulk_rows_cache: BulkRowsCache = {}
         self._writing = threading.RLock()
         self._writer: Pipeline | None = None
@@ -183,7 +184,7 @@ class PostgresStore:
         with self._writing, translated_errors():
             if self._writer is not None and self._writer.is_open():
                 raise StoreError("a transaction is open already; there is one at a time")
-            self._writer = self._connected(self._writer, WRITING)
+            self._writer = self._connected(self._writer, self._writing_settings)
             with _rollback_on_error(self._writer):
                 self._writer.begin(WRITE)
                 yield PostgresSession(self._writer, self._bulk_rows_cache)
