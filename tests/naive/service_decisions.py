@@ -19,6 +19,7 @@ class Ask:
     unit: str | None = None
     allowed: tuple[str, ...] | None = None
     sticky: bool = False
+    is_flag: bool = False
     deferred: bool = False
     decision_id: str | None = None
     idempotency_key: str | None = None
@@ -75,7 +76,7 @@ def _granted(model: Model, experiment: Experiment, number: int, ask: Ask, now: f
     if refusal is not None:
         return None if got in (refusal, None) else f"{refusal} at version {number}"
     offers = _offers(experiment, version, ask)
-    held = _held(model, experiment, ask, now)
+    held = _held(model, experiment, version, ask, now)
     used = ask.decision_id in model.decisions
     possible: list[str] = []
     for stream, arms in offers.items():
@@ -131,12 +132,16 @@ def where(salt: str, unit: str) -> float:
     return (int.from_bytes(digest, "big") >> 76) / 2.0**52
 
 
-def _held(model: Model, experiment: Experiment, ask: Ask, now: float) -> Decision | None:
+def _is_sticky(version: Version, ask: Ask) -> bool:
+    return ask.unit is not None and (ask.sticky or (ask.is_flag and version.settings.flags))
+
+
+def _held(model: Model, experiment: Experiment, version: Version, ask: Ask, now: float) -> Decision | None:
     """The decision that the unit keeps."""
-    if not ask.sticky or ask.unit is None:
+    decision = model.decisions.get(model.sticky.get((experiment.key, ask.unit or ""), ""))
+    if not _is_sticky(version, ask) or decision is None or decision.applied is not None or decision.ended(now):
         return None
-    decision = model.decisions.get(model.sticky.get((experiment.key, ask.unit), ""))
-    return None if decision is None or decision.applied is not None or decision.ended(now) else decision
+    return decision if decision.decided_at + version.settings.keep > now else None
 
 
 def _is_again(held: Decision, got: Answer) -> bool:
@@ -176,11 +181,10 @@ def _floors_kept(version: Version, probabilities: dict[str, float]) -> bool:
 
 
 def _record(model: Model, ask: Ask, got: Answer, now: float) -> None:
-    expires_at = None
-    if not ask.deferred:
-        expires_at = now + model.experiments[ask.key].at(got.version).settings.window
+    version = model.experiments[ask.key].at(got.version)
+    expires_at = None if ask.deferred else now + version.settings.window
     model.decisions[got.decision_id] = Decision(
         got.decision_id, ask.key, got.arm, got.propensity, got.probabilities, got.version, got.stream, now, expires_at
     )
-    if ask.sticky and ask.unit is not None:
+    if ask.unit is not None and _is_sticky(version, ask):
         model.sticky[ask.key, ask.unit] = got.decision_id

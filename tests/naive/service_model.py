@@ -39,6 +39,8 @@ class Settings:
     control: tuple[str, float] | None
     holdout: float
     running: bool = True
+    flags: bool = True  # whether OpenFeature's evaluations are sticky
+    keep: float = math.inf  # seconds for which a unit keeps its decision
 
 
 @dataclass(frozen=True)

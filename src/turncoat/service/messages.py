@@ -53,6 +53,14 @@ class Control(Message, frozen=True, kw_only=True):
     share: Share
 
 
+class Stickiness(Message, frozen=True, kw_only=True):
+    """How a unit keeps its decision. `flags`: also where OpenFeature evaluates one flag, which cannot ask for it.
+    `keep_s`: for so many seconds after it was drawn; None: until it closes, which ends it in either case."""
+
+    flags: bool = True
+    keep_s: Annotated[float, Meta(gt=0.0, le=31_536_000.0)] | None = None
+
+
 class NamedArm(Message, frozen=True, kw_only=True):
     """An arm of a new experiment, with what the caller wants to get back when it is served."""
 
@@ -70,6 +78,7 @@ class NewExperiment(Message, frozen=True, kw_only=True):
     default_reward: float | None = None
     control: Control | None = None
     holdout_share: Share = 0.0
+    stickiness: Stickiness = Stickiness()
     floors: dict[Name, Share] = {}
     caps: dict[Name, Share] = {}
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
@@ -82,6 +91,7 @@ class ExperimentChange(Message, frozen=True, kw_only=True):
     default_reward: float | UnsetType | None = UNSET
     control: Control | UnsetType | None = UNSET
     holdout_share: Share | UnsetType = UNSET
+    stickiness: Stickiness | UnsetType = UNSET
     state: Literal["running", "stopped"] | UnsetType = UNSET
 
 
@@ -156,6 +166,7 @@ class Experiment(Answer, frozen=True, kw_only=True):
     default_reward: float | None
     control: Control | None
     holdout_share: float
+    stickiness: Stickiness
     seed: int
     learner: str
     created_at: datetime
@@ -286,11 +297,12 @@ class LogLine(DecisionFields, frozen=True, kw_only=True):
 
 
 class Decide(NamedTuple):
-    """The command to draw a decision."""
+    """The command to draw a decision. `is_flag`: for OpenFeature, so the experiment's `stickiness.flags` applies."""
 
     key: str
     ask: Ask
     idempotency_key: str | None = None
+    is_flag: bool = False
 
 
 class Tell(NamedTuple):

@@ -25,6 +25,7 @@ def test_an_experiment_is_as_it_was_asked_for(world: World) -> None:
             default_reward=0.5,
             control=messages.Control(arm="a", share=0.25),
             holdout_share=0.125,
+            stickiness=messages.Stickiness(flags=False, keep_s=30.0),
             floors={"a": 0.1},
             caps={"b": 0.75},
             seed=7,
@@ -32,6 +33,7 @@ def test_an_experiment_is_as_it_was_asked_for(world: World) -> None:
     )
     assert (made.key, made.state, made.revision, made.seed) == (key, "running", 1, 7)
     assert (made.reward_window_s, made.default_reward, made.holdout_share) == (60.0, 0.5, 0.125)
+    assert made.stickiness == messages.Stickiness(flags=False, keep_s=30.0)
     assert made.control == messages.Control(arm="a", share=0.25) and made.reward == messages.RewardRule(
         min=-1.0, max=3.0
     )
@@ -48,7 +50,7 @@ def test_an_experiment_is_as_it_was_asked_for(world: World) -> None:
 def test_left_out_settings_have_their_defaults(world: World) -> None:
     made = world.service.create(messages.NewExperiment(key=world.name(), arms=["only"]))
     assert (made.reward, made.reward_window_s, made.default_reward) == (messages.RewardRule(), 86_400.0, None)
-    assert (made.control, made.holdout_share) == (None, 0.0)
+    assert (made.control, made.holdout_share, made.stickiness) == (None, 0.0, messages.Stickiness())
     assert made.arms[0].probability == 1.0
 
 
@@ -102,7 +104,9 @@ def test_settings_change_and_what_is_left_out_stays(world: World) -> None:
     key = world.opened(default_reward=0.5, holdout_share=0.1)
     changed = world.service.change(key, messages.ExperimentChange(reward_window_s=5.0, default_reward=None))
     assert (changed.reward_window_s, changed.default_reward, changed.holdout_share) == (5.0, None, 0.1)
-    assert changed.revision == 2
+    changed = world.service.change(key, messages.ExperimentChange(stickiness=messages.Stickiness(keep_s=9.0)))
+    assert (changed.reward_window_s, changed.stickiness) == (5.0, messages.Stickiness(keep_s=9.0))
+    assert changed.revision == 3
     assert world.service.experiment(key) == changed
 
 

@@ -123,6 +123,36 @@ def test_units_are_not_kept_by_name_and_not_shared_by_experiments(labs: Lab) -> 
     assert len(set(units)) == 2 and "anna@example.org" not in repr(labs.everything())
 
 
+def test_it_ends_with_the_time_that_the_experiment_sets(labs: Lab) -> None:
+    """Also a deferred one, whose window has not begun. The older decision stays open: it was used."""
+    labs.open(stickiness=messages.Stickiness(keep_s=10.0))
+    for deferred in (False, True):
+        first = ask(labs, deferred=deferred)
+        labs.clock.move(9.5)
+        assert ask(labs, deferred=deferred).decision_id == first.decision_id
+        labs.clock.move(0.5)
+        second = ask(labs, deferred=deferred)
+        assert second.decision_id != first.decision_id and second.reason == "split"
+        assert labs.engine.decision(str(first.decision_id)).outcome == "open"
+        labs.clock.move(10.0)
+    first = ask(labs)
+    labs.engine.change("x", messages.ExperimentChange(stickiness=messages.Stickiness()))
+    labs.clock.move(50.0)
+    assert ask(labs).decision_id == first.decision_id
+
+
+@pytest.mark.parametrize("flags", [True, False])
+def test_a_flag_is_sticky_unless_the_experiment_opts_out(labs: Lab, flags: bool) -> None:
+    """OpenFeature cannot ask for it: twelve evaluations for one user gave two arms and twelve open decisions."""
+    labs.open(stickiness=messages.Stickiness(flags=flags))
+    asked = Decide("x", messages.Ask(unit_id="u"), is_flag=True)
+    found = {one.decision_id for one in labs.engine.serve([asked] * 6) + labs.engine.serve([asked] * 6)}  # type: ignore[union-attr]
+    assert len(found) == (1 if flags else 12)
+    assert labs.rows("SELECT COUNT(*) FROM decision") == [(len(found),)]
+    nobody = labs.engine.serve([Decide("x", messages.Ask(), is_flag=True)] * 2)
+    assert len({one.decision_id for one in nobody}) == 2  # type: ignore[union-attr]
+
+
 def test_it_needs_a_unit(lab: Lab) -> None:
     lab.open()
     with pytest.raises(Unprocessable, match="accepted is sticky with a unit_id"):

@@ -29,6 +29,7 @@ def new(**more: Any) -> messages.NewExperiment:
     return messages.NewExperiment(**{"key": "y", "arms": ["a", "b"]} | more)
 
 
+KEEPS: list[Any] = [*NOT_NUMBERS, 0.0, -1.0, 1e9]
 ACCEPTED = r"accepted (is|are)"
 
 OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
@@ -44,6 +45,8 @@ OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
     *(("control.share", {"control": messages.Control(arm="a", share=share)}, "control.share") for share in SHARES),
     ("control.arm is 'z'; accepted is one", {"control": messages.Control(arm="z", share=0.1)}, "control.arm"),
     *(("holdout_share", {"holdout_share": share}, "holdout_share") for share in SHARES),
+    *(("stickiness.keep_s", {"stickiness": messages.Stickiness(keep_s=value)}, "stickiness.keep_s") for value in KEEPS),
+    ("stickiness.flags", {"stickiness": messages.Stickiness(flags=1)}, "stickiness.flags"),  # type: ignore[arg-type]
     ("sum to 1.0; accepted is less than 1", {"holdout_share": 1.0}, "holdout_share"),
     (
         "sum to 1.0; accepted is less than 1",
@@ -80,6 +83,8 @@ CHANGES: list[tuple[str, dict[str, Any], str | None]] = [
     *(("reward_window_s", {"reward_window_s": value}, "reward_window_s") for value in (*NOT_NUMBERS, 0.0, None)),
     *(("default_reward", {"default_reward": value}, "default_reward") for value in (*NOT_NUMBERS, 1.5)),
     *(("holdout_share", {"holdout_share": share}, "holdout_share") for share in SHARES),
+    *(("stickiness.keep_s", {"stickiness": messages.Stickiness(keep_s=value)}, "stickiness.keep_s") for value in KEEPS),
+    ("stickiness", {"stickiness": None}, "stickiness"),
     ("control.arm is 'z'", {"control": messages.Control(arm="z", share=0.1)}, "control.arm"),
     ("accepted is one of", {"state": "broken"}, "state"),
 ]

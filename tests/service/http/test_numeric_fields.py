@@ -29,6 +29,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "default_reward": 0.25,
         "control": {"arm": "a", "share": 0.1},
         "holdout_share": 0.1,
+        "stickiness": {"keep_s": 60.0},
         "floors": {"a": 0.1},
         "caps": {"b": 0.9},
         "seed": 1,
@@ -38,6 +39,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "default_reward": 0.0,
         "control": {"arm": "a", "share": 0.1},
         "holdout_share": 0.1,
+        "stickiness": {"keep_s": 60.0},
     },
     "NewArm": {"arm": "c", "floor": 0.1, "cap": 0.9},
     "ArmChange": {"floor": 0.1, "cap": 0.9},
@@ -123,7 +125,7 @@ def everything_is_finite(asked: Direct, key: str) -> None:
 
 def test_the_schemas_have_the_numbers_they_should() -> None:
     found = {(route.name, ".".join(path)) for route, path in FIELDS}
-    assert len(found) == 19
+    assert len(found) == 21
     assert {("reward", "value"), ("create_experiment", "control.share"), ("create_experiment", "floors.*")} <= found
 
 

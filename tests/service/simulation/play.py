@@ -60,6 +60,7 @@ class Player:
         return Settings(
             0.0, draw.choice([1.0, 2.0]), aggregation, draw.choice([5.0, 60.0, 600.0]), draw.choice([None, 0.0, 0.5]),
             draw.choice([None, (draw.choice(arms), 0.25)]), draw.choice([0.0, 0.25]),
+            flags=draw.random() < 0.7, keep=draw.choice([math.inf, math.inf, 3.0, 100.0]),
         )  # fmt: skip
 
     def open_all(self) -> None:
@@ -108,7 +109,8 @@ class Player:
             deferred=draw.random() < 0.1,
             decision_id=uuid(draw.randint(1, 12)) if draw.random() < 0.3 else None,
         )
-        return Decide(key, ask, draw.choice(["k1", "k2", "k3", "k4"]) if draw.random() < 0.3 else None)
+        again = draw.choice(["k1", "k2", "k3", "k4"]) if draw.random() < 0.3 else None
+        return Decide(key, ask, again, is_flag=draw.random() < 0.3)
 
     def tell(self) -> Tell:
         """A caller reports a reward, often more than once."""

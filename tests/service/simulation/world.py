@@ -6,6 +6,7 @@ a fault leaves open (was it recorded?) the store knows: it counts its commits.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -286,6 +287,7 @@ class World:
             default_reward=settings.default,
             control=as_control(settings),
             holdout_share=settings.holdout,
+            stickiness=as_stickiness(settings),
             floors={name: arm.floor for name, arm in arms.items() if arm.floor > 0.0},
             caps={name: arm.cap for name, arm in arms.items() if arm.cap < 1.0},
             seed=7,
@@ -315,6 +317,7 @@ class World:
             default_reward=settings.default,
             control=as_control(settings),
             holdout_share=settings.holdout,
+            stickiness=as_stickiness(settings),
             state="running" if settings.running else "stopped",
         )
         self._settle(worker, key, fault, lambda: worker.engine.change(key, change),
@@ -340,13 +343,18 @@ def as_control(settings: Settings) -> messages.Control | None:
     return None if settings.control is None else messages.Control(arm=settings.control[0], share=settings.control[1])
 
 
+def as_stickiness(settings: Settings) -> messages.Stickiness:
+    return messages.Stickiness(flags=settings.flags, keep_s=None if settings.keep == math.inf else settings.keep)
+
+
 def as_ask(command: Decide) -> decisions.Ask:
     """As the model knows it."""
     ask = command.ask
     allowed = None if ask.allowed_arms is None else tuple(ask.allowed_arms)
     return decisions.Ask(
-        command.key, ask, ask.unit_id, allowed, ask.sticky, ask.deferred, ask.decision_id, command.idempotency_key
-    )
+        command.key, ask, ask.unit_id, allowed, ask.sticky, command.is_flag, ask.deferred, ask.decision_id,
+        command.idempotency_key,
+    )  # fmt: skip
 
 
 def as_answer(got: messages.Decided) -> decisions.Answer:

@@ -41,7 +41,7 @@ def create(
     """Open an experiment."""
     rows = named_arms(new)
     check_name(new.key, "key")
-    config = Config(new.reward, new.reward_window_s, new.default_reward, new.control, new.holdout_share)
+    config = Config(**{name: getattr(new, name) for name in Config.__struct_fields__})
     check_config(config, [row.arm for row in rows])
     check_arms(rows)
     check_caps(rows)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -32,6 +34,7 @@ class Drawn(NamedTuple):
     experiment: int
     unit: str | None
     body_hash: str | None
+    keep_s: float | None  # that the unit keeps it; None: it is not sticky
     answer: messages.Decided | Problem
     row: Row = ()
 
@@ -44,15 +47,22 @@ def draw(cache: SnapshotCache, now: float, randomness: Randomness, command: Deci
     if command.idempotency_key is not None:
         body_hash = hashlib.sha256(msgspec.json.encode(ask, order="deterministic")).hexdigest()
     unit = None if ask.unit_id is None else unit_hash(snapshot.salt, ask.unit_id)
+    drawn = partial(Drawn, command, snapshot.id, unit, body_hash, _keep_s(snapshot.config.stickiness, command))
     try:
         answer, row = _draw_arm(cache, snapshot, now, randomness, ask, unit)
     except Problem as problem:
-        return Drawn(command, snapshot.id, unit, body_hash, problem)
+        return drawn(problem)
     except (WriteConflict, StoreDown):
         raise
     except StoreError as damaged:  # this experiment only; the rest of the batch goes on
-        return Drawn(command, snapshot.id, unit, body_hash, Unavailable(f"{damaged}"))
-    return Drawn(command, snapshot.id, unit, body_hash, answer, row)
+        return drawn(Unavailable(f"{damaged}"))
+    return drawn(answer, row)
+
+
+def _keep_s(rule: messages.Stickiness, command: Decide) -> float | None:
+    if command.ask.unit_id is None or not (command.ask.sticky or (command.is_flag and rule.flags)):
+        return None
+    return math.inf if rule.keep_s is None else rule.keep_s
 
 
 def _check(snapshot: Snapshot, ask: messages.Ask) -> str | None:

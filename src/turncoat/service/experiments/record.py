@@ -26,7 +26,7 @@ TRIES = 20
 
 REPEATED = "SELECT experiment, key, body_hash, answer FROM idempotency WHERE key IN :keys"
 HELD = """
-    SELECT s.experiment, s.unit, s.decision_id, s.answer, d.expires_at, d.applied_version
+    SELECT s.experiment, s.unit, s.decision_id, s.answer, d.decided_at, d.expires_at, d.applied_version
     FROM sticky s JOIN decision d ON d.id = s.decision_id WHERE s.unit IN :units
 """
 LET_GO = "DELETE FROM sticky WHERE experiment = :experiment AND unit = :unit AND decision_id = :id"
@@ -110,13 +110,15 @@ class _Recording:
         }
 
     def _held_by_units(self) -> dict[Place, messages.Decided]:
-        """Sticky decisions by unit. One that is closed is deleted only when another replaces it."""
-        units = {one.unit for one in self._drafts if one.command.ask.sticky and one.unit is not None}
+        """Sticky decisions by unit. One that is closed or kept no longer is deleted only when another replaces it."""
+        keep = {one.experiment: one.keep_s for one in self._drafts if one.keep_s is not None}
+        units = {one.unit for one in self._drafts if one.keep_s is not None and one.unit is not None}
         rows = self._session.rows(HELD, units=sorted(units)) if units else []
         self._stored = {(experiment, unit): decision_id for experiment, unit, decision_id, *_ in rows}
         held: dict[Place, messages.Decided] = {}
-        for experiment, unit, _, stored, expires_at, applied in rows:
-            if applied is None and (expires_at is None or expires_at > self._now):
+        for experiment, unit, _, stored, decided_at, expires_at, applied in rows:
+            is_open = applied is None and (expires_at is None or expires_at > self._now)
+            if is_open and decided_at + keep.get(experiment, 0.0) > self._now:
                 answer = msgspec.json.decode(bytes(stored), type=messages.Decided)
                 until = None if expires_at is None else as_datetime(expires_at)  # set when a deferred one is activated
                 held[experiment, unit] = msgspec.structs.replace(answer, expires_at=until)
@@ -143,7 +145,7 @@ class _Recording:
         ask, answer = one.command.ask, one.answer
         if isinstance(answer, Problem):
             return answer
-        place = (one.experiment, one.unit) if ask.sticky and one.unit is not None else None
+        place = (one.experiment, one.unit) if one.keep_s is not None and one.unit is not None else None
         held = None if place is None else self._held.get(place)
         if held is not None and held.arm in answer.probabilities:
             return msgspec.structs.replace(held, reason="sticky")

@@ -29,6 +29,7 @@ class Config(msgspec.Struct, frozen=True):
     default_reward: float | None
     control: messages.Control | None
     holdout_share: float
+    stickiness: messages.Stickiness = messages.Stickiness()  # earlier versions stored none
 
 
 class Learner(Protocol):

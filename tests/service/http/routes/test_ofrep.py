@@ -114,15 +114,48 @@ def test_all_flags_at_once_are_deferred_and_kept_by_the_unit(asked: Direct) -> N
     assert again == first
     record = asked.ask("GET", f"/v1/decisions/{first[0]['metadata']['decision_id']}").json()
     assert record["expires_at"] is None and record["outcome"] == "open"
-    nobody = asked.post(FLAGS, {}).json()["flags"]
-    assert len({flag["metadata"]["decision_id"] for flag in [*first, *nobody]}) == 4
+    assert first[0]["metadata"]["deferred"] is True
+    used = asked.post(f"{FLAGS}/e", {"context": {"targetingKey": "u"}}).json()["metadata"]
+    assert used == {name: value for name, value in first[0]["metadata"].items() if name != "deferred"}
+    record = asked.ask("GET", f"/v1/decisions/{used['decision_id']}").json()
+    assert record["expires_at"] is not None  # now it was used
+    assert asked.post(FLAGS, {"context": {"targetingKey": "u"}}).json()["flags"][0]["metadata"] == used
+
+
+@pytest.mark.parametrize("body", [{}, {"context": {}}, {"context": {"targetingKey": ""}}], ids=str)
+def test_all_flags_without_a_targeting_key_leave_nothing_open(asked: Direct, body: dict[str, object]) -> None:
+    """Each such request left one deferred decision per experiment, which no one could find again and nothing closed."""
+    asked.post("/v1/experiments", {"key": "f", "arms": ["x"]})
+    said = asked.post(FLAGS, body)
+    assert said.status == 200
+    assert [(flag["key"], flag["errorCode"]) for flag in said.json()["flags"]] == [
+        (key, "TARGETING_KEY_MISSING") for key in ("e", "f")
+    ]
+    assert all("accepted is" in flag["errorDetails"] and "value" not in flag for flag in said.json()["flags"])
+    for key in ("e", "f"):
+        assert asked.ask("GET", f"/v1/experiments/{key}/state").json()["open_decisions"] == 0
+
+
+def test_one_user_keeps_a_flag_and_fails_once(asked: Direct) -> None:
+    """Twelve evaluations gave 5 green and 7 red, and with a default reward each counted as a failure."""
+    colour = {"key": "colour", "arms": ["green", "red"], "default_reward": 0.0, "seed": 1}
+    assert asked.post("/v1/experiments", colour).json()["stickiness"] == {"flags": True, "keep_s": None}
+    u, v = {"context": {"targetingKey": "u"}}, {"context": {"targetingKey": "v"}}
+    found = [asked.post(f"{FLAGS}/colour", u).json() for _ in range(12)]
+    assert len({(one["variant"], one["metadata"]["decision_id"]) for one in found}) == 1
+    assert asked.post(f"{FLAGS}/colour", v).json()["metadata"]["decision_id"] != found[0]["metadata"]["decision_id"]
+    assert asked.ask("GET", "/v1/experiments/colour/state").json()["open_decisions"] == 2
+    change = b'{"stickiness": {"flags": false}}'
+    assert asked.ask("PATCH", "/v1/experiments/colour", change, {"content-type": "application/json"}).status == 200
+    ids = {asked.post(f"{FLAGS}/colour", u).json()["metadata"]["decision_id"] for _ in range(12)}
+    assert len(ids) == 12
 
 
 def test_an_arm_that_cannot_be_served_is_an_error_of_its_flag_alone(asked: Direct) -> None:
     asked.post("/v1/experiments", {"key": "f", "arms": ["x"]})
     headers = {"content-type": "application/json"}
     assert asked.ask("PATCH", "/v1/experiments/f/arms/x", b'{"state": "paused"}', headers).status == 200
-    good, bad = asked.post(FLAGS, {"context": {}}).json()["flags"]
+    good, bad = asked.post(FLAGS, {"context": {"targetingKey": "u"}}).json()["flags"]
     assert good["reason"] == "SPLIT" and bad["errorCode"] == "GENERAL" and "value" not in bad
     said = asked.post(f"{FLAGS}/f", {"context": {}})
     assert said.status == 400 and said.json()["errorCode"] == "GENERAL"

@@ -1,8 +1,14 @@
 """OpenFeature's remote evaluation (OFREP): any OpenFeature application can ask for decisions, with no code of ours.
 
 A flag is an experiment, a variant is an arm, the value is the arm's payload or else its name, and `targetingKey` is the
-unit. `metadata.decision_id` is what a reward is told about. Asked for all flags at once, nothing is known to be used:
-those decisions are deferred, and kept by the unit, so that asking again gives the same.
+unit. `metadata.decision_id` is what a reward is told about.
+
+One flag: the decision is used, and its window begins. The unit keeps it (`stickiness` of the experiment), as programs
+ask for a flag wherever they need it. Without a targetingKey each evaluation is a decision of its own.
+
+All flags: nothing is known to be used, so the decisions are deferred (`metadata.deferred`), and the unit always keeps
+them, as providers ask again and again. Without a targetingKey there is no unit to keep them, and each request would
+leave as many open for ever: every flag is answered with TARGETING_KEY_MISSING, and nothing is drawn.
 
     SPLIT      drawn at random          STATIC   only one arm can be served
     DEFAULT    the experiment is stopped, the caller's own default stands
@@ -12,6 +18,7 @@ those decisions are deferred, and kept by the unit, so that asking again gives t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -24,7 +31,7 @@ from turncoat.service.http.route import Call
 from turncoat.service.messages import Decide
 
 Reason = Literal["SPLIT", "STATIC", "DEFAULT", "STALE"]
-Code = Literal["PARSE_ERROR", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"]
+Code = Literal["PARSE_ERROR", "INVALID_CONTEXT", "TARGETING_KEY_MISSING", "FLAG_NOT_FOUND", "GENERAL"]
 CODES: dict[type[Problem], Code] = {
     NotFound: "FLAG_NOT_FOUND",
     Unprocessable: "INVALID_CONTEXT",
@@ -32,6 +39,10 @@ CODES: dict[type[Problem], Code] = {
     Conflicting: "GENERAL",
 }
 MAX_UNIT = 255
+NO_UNIT = (
+    "all flags were asked for without a targetingKey; accepted is one that stays with the user, such as an account "
+    "or a random id kept in the browser"
+)
 
 
 class Evaluate(Struct, frozen=True, kw_only=True):
@@ -61,7 +72,10 @@ class Evaluations(messages.Answer, frozen=True, kw_only=True):
 async def evaluate_flag(context: AppContext, call: Call) -> Evaluation:
     """Evaluate one flag, for OpenFeature."""
     key = call.params["key"]
-    return _evaluation(key, await _asked(context, key, _ask(call.body, at_once=False)))
+    decided = await _asked(context, key, _ask(call.body, at_once=False))
+    if decided is not None and _is_deferred(decided):  # kept since all flags were asked for, and used now
+        await context.engine_thread.run(partial(context.engine.activate, decided.decision_id))
+    return _evaluation(key, decided)
 
 
 async def evaluate_flags(context: AppContext, call: Call) -> Evaluations:
@@ -69,13 +83,17 @@ async def evaluate_flags(context: AppContext, call: Call) -> Evaluations:
     ask = _ask(call.body, at_once=True)
     experiments = await context.query(context.experiments)
     keys = [one.key for one in experiments if one.state == "running"]
+    if ask.unit_id is None:
+        return Evaluations(
+            flags=[Evaluation(key=key, errorCode="TARGETING_KEY_MISSING", errorDetails=NO_UNIT) for key in keys]
+        )
     waits = [context.engine_thread.submit(Decide(key, ask)) for key in keys]
     flags: list[Evaluation] = []
     for key, wait in zip(keys, waits, strict=True):
         done = await wait
         if isinstance(done, Exception) and not isinstance(done, Problem):
             raise done
-        flags.append(_error(key, done) if isinstance(done, Problem) else _evaluation(key, done))
+        flags.append(_error(key, done) if isinstance(done, Problem) else _evaluation(key, done, _is_deferred(done)))
     return Evaluations(flags=flags)
 
 
@@ -99,7 +117,7 @@ def _ask(body: Evaluate, *, at_once: bool) -> messages.Ask:
 
 async def _asked(context: AppContext, key: str, ask: messages.Ask) -> messages.Decided | None:
     """The decision; None if the experiment is stopped."""
-    done = await context.engine_thread.submit(Decide(key, ask))
+    done = await context.engine_thread.submit(Decide(key, ask, is_flag=True))
     if isinstance(done, Problem) and done.status == 409:
         found = await context.query(lambda: context.engine.experiment(key))
         if found.state == "stopped":
@@ -109,12 +127,17 @@ async def _asked(context: AppContext, key: str, ask: messages.Ask) -> messages.D
     return done  # type: ignore[no-any-return]
 
 
-def _evaluation(key: str, decided: messages.Decided | None) -> Evaluation:
+def _is_deferred(decided: messages.Decided) -> bool:
+    return decided.expires_at is None and decided.decision_id is not None
+
+
+def _evaluation(key: str, decided: messages.Decided | None, deferred: bool = False) -> Evaluation:
     if decided is None:
         return Evaluation(key=key, reason="DEFAULT", variant="")
     is_static = decided.propensity == 1.0 and decided.stream == "learn"
     reason: Reason = "STALE" if decided.reason == "stale" else "STATIC" if is_static else "SPLIT"
     known = {name: getattr(decided, name) for name in ("decision_id", "propensity", "stream", "state_version")}
+    known["deferred"] = deferred or None
     return Evaluation(
         key=key,
         reason=reason,
