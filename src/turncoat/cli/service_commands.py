@@ -45,6 +45,13 @@ existing = click.option("--database", help="Of the service: a SQLite file, or po
     show_default=True,
     help="If the database is unreachable: answer 503, or decide from the last snapshot, marked stale and not recorded.",
 )
+@click.option(
+    "--cors-origin",
+    "cors_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let web pages of this origin, such as https://shop.example, evaluate and reward; repeat for several.",
+)
 @click.option("--access-log", is_flag=True, help="Log one JSON line per request, without keys or bodies.")
 @click.option("--demo", is_flag=True, help="Fill a new database with simulated history, and keep simulating traffic.")
 def serve(**options: Any) -> None:

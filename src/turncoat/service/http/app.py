@@ -28,6 +28,7 @@ from turncoat.service.engine import Engine
 from turncoat.service.errors import NotAllowed, NotFound, Problem
 from turncoat.service.http import logs, responses
 from turncoat.service.http.context import AppContext
+from turncoat.service.http.cors import CrossOrigin
 from turncoat.service.http.engine_thread import Receiver
 from turncoat.service.http.fast_path import FastRoute, FastRoutes
 from turncoat.service.http.openapi import describe
@@ -67,9 +68,11 @@ def make_app(context: AppContext, pages: Sequence[StarletteRoute] = ()) -> ASGIA
     handlers: Any = {404: unmatched, 405: unmatched, Exception: failed}
     app = _Application(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False
-    if context.settings.role != "applier":
-        app.fast_routes = FastRoutes(*(FastRoute(Endpoint(one, context), how, say) for one, how, say in HOT))
-    return app
+    if context.settings.role == "applier":
+        return app
+    app.fast_routes = FastRoutes(*(FastRoute(Endpoint(one, context), how, say) for one, how, say in HOT))
+    origins = context.settings.cors_origins
+    return CrossOrigin(app, served, origins, context.metrics.route("preflight")) if origins else app
 
 
 class _Application(Starlette):

@@ -60,15 +60,19 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _fast_route(self) -> tuple[FastRoute, dict[str, str]] | None:
-        """The hot route of the request, if it may go the fast path: no other is under way, and its body is bounded."""
+        """The hot route of the request, if it may go the fast path: no other is under way, its body is bounded, and no
+        page sent it (cors.py)."""
         if self._fast_routes is None or self.parser.get_method() != b"POST" or self.expect_100_continue:
             return None
         if (self.cycle is not None and not self.cycle.response_complete) or self.parser.get_http_version() != "1.1":
             return None
         if len(self.connections) >= (self.limit_concurrency or math.inf) or self.parser.should_upgrade():
             return None
-        lengths = [value for name, value in self.headers if name == b"content-length"]
-        known = len(lengths) == 1 and len(lengths[0]) < 10 and lengths[0].isdigit() and int(lengths[0]) <= limits.BODY
+        decisive = [one for one in self.headers if one[0] in (b"content-length", b"origin")]
+        if len(decisive) != 1 or decisive[0][0] == b"origin":
+            return None
+        length = decisive[0][1]
+        known = len(length) < 10 and length.isdigit() and int(length) <= limits.BODY
         return self._fast_routes.find(self.url) if known else None
 
     def on_body(self, body: bytes) -> None:

@@ -24,6 +24,7 @@ from turncoat.errors import OptionError
 from turncoat.service.api_keys import KeyRing
 from turncoat.service.http import limits, logs
 from turncoat.service.http.auth import is_loopback
+from turncoat.service.http.cors import check_origins
 from turncoat.service.http.metrics import SHARED
 from turncoat.service.http.protocol import LimitedProtocol
 from turncoat.service.store import Durability, Store, open_store
@@ -45,6 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     role: Literal["all", "front", "applier"] = "all"  # front: decides and takes rewards; applier: applies them
     durability: Durability = "flush"
     on_store_down: Literal["refuse", "stale"] = "refuse"
+    cors_origins: tuple[str, ...] = ()  # whose pages may call the routes of the scopes decide and reward
     access_log: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     limit_concurrency: Annotated[int, Meta(ge=1)] = 2048  # connections; more are answered 503
@@ -146,6 +148,7 @@ def _refused(host: str, port: int, problem: OSError) -> str:
 
 def check(settings: Settings) -> None:
     """Refuse options that cannot work before anything starts."""
+    check_origins(settings.cors_origins)
     if settings.workers > 1 and not settings.database.startswith(("postgresql://", "postgres://")):
         raise OptionError(
             f"workers is {settings.workers} and the database is a SQLite file, which one process has to itself; "
