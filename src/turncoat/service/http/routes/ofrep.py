@@ -73,9 +73,10 @@ async def evaluate_flag(context: AppContext, call: Call) -> Evaluation:
     """Evaluate one flag, for OpenFeature."""
     key = call.params["key"]
     decided = await _asked(context, key, _ask(call.body, at_once=False))
-    if decided is not None and _is_deferred(decided):  # kept since all flags were asked for, and used now
+    if decided is not None and decided.decision_id is not None and decided.expires_at is None:
+        # drawn when all flags were asked for, and used now
         await context.engine_thread.run(partial(context.engine.activate, decided.decision_id))
-    return _evaluation(key, decided)
+    return _evaluation(key, decided, is_used=True)
 
 
 async def evaluate_flags(context: AppContext, call: Call) -> Evaluations:
@@ -93,7 +94,7 @@ async def evaluate_flags(context: AppContext, call: Call) -> Evaluations:
         done = await wait
         if isinstance(done, Exception) and not isinstance(done, Problem):
             raise done
-        flags.append(_error(key, done) if isinstance(done, Problem) else _evaluation(key, done, _is_deferred(done)))
+        flags.append(_error(key, done) if isinstance(done, Problem) else _evaluation(key, done, is_used=False))
     return Evaluations(flags=flags)
 
 
@@ -127,17 +128,14 @@ async def _asked(context: AppContext, key: str, ask: messages.Ask) -> messages.D
     return done  # type: ignore[no-any-return]
 
 
-def _is_deferred(decided: messages.Decided) -> bool:
-    return decided.expires_at is None and decided.decision_id is not None
-
-
-def _evaluation(key: str, decided: messages.Decided | None, deferred: bool = False) -> Evaluation:
+def _evaluation(key: str, decided: messages.Decided | None, *, is_used: bool) -> Evaluation:
     if decided is None:
         return Evaluation(key=key, reason="DEFAULT", variant="")
     is_static = decided.propensity == 1.0 and decided.stream == "learn"
     reason: Reason = "STALE" if decided.reason == "stale" else "STATIC" if is_static else "SPLIT"
     known = {name: getattr(decided, name) for name in ("decision_id", "propensity", "stream", "state_version")}
-    known["deferred"] = deferred or None
+    if not is_used and decided.decision_id is not None and decided.expires_at is None:
+        known["deferred"] = True
     return Evaluation(
         key=key,
         reason=reason,
