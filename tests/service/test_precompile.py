@@ -14,6 +14,8 @@ import pytest
 
 from turncoat._compile import kernel_files
 from turncoat._compile.cache import PACKAGE
+from turncoat.cli.compile import compile_service
+from turncoat.errors import OptionError
 from turncoat.service import precompile
 
 
@@ -43,6 +45,16 @@ def test_what_could_not_be_kept_leaves_no_mark(tmp_path: Path, monkeypatch: pyte
     with precompile._compile_lock():
         pass
     assert not (tmp_path / precompile.marker_name()).exists()
+
+
+def test_the_command_fails_where_no_mark_can_be_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's build must not end well with kernels missing."""
+    monkeypatch.setattr(precompile, "precompile", lambda: None)
+    monkeypatch.setattr(precompile, "CACHE", tmp_path)
+    with pytest.raises(OptionError, match="could not be kept in"):
+        compile_service()
+    (tmp_path / precompile.marker_name()).touch()
+    compile_service()
 
 
 def test_without_a_cache_there_is_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,8 @@ turncoat.add_command(regret)
 @turncoat.command("compile")
 @click.argument("learners", nargs=-1, metavar="[LEARNER …]")
 @options.environments("Only this environment, such as flip/3; again for more.", default="all")
-def compile_ahead(learners: tuple[str, ...], environments: tuple[str, ...]) -> None:
+@click.option("--service", is_flag=True, help="What `turncoat serve` runs, marked as complete: it starts in a second.")
+def compile_ahead(learners: tuple[str, ...], environments: tuple[str, ...], service: bool) -> None:
     """Compile learners ahead, so that later processes start at once.
 
     For the build of a container, or before the first request. LEARNER is a name from `turncoat list`, or `all`; the
@@ -167,11 +168,12 @@ def compile_ahead(learners: tuple[str, ...], environments: tuple[str, ...]) -> N
     Examples:
       turncoat compile                   the default learner
       turncoat compile exp3 corral       two others
+      turncoat compile --service         what the decision service runs, and no more
       NUMBA_CACHE_DIR=/kernels turncoat compile    into this folder
     """
     from turncoat.cli.compile import run_compile
 
-    run_compile(learners, environments)
+    run_compile(learners, environments, service=service)
 
 
 @turncoat.command()
