@@ -22,6 +22,7 @@ from turncoat.service.experiments.early_rewards import expire_orphans, join_deci
 from turncoat.service.experiments.learn import MOST, apply
 from turncoat.service.experiments.randomness import Randomness, SystemRandomness
 from turncoat.service.experiments.snapshot_cache import SnapshotCache, read_snapshot
+from turncoat.service.experiments.unused import end_unused
 from turncoat.service.experiments.waiting import GROWING, MARGIN, has_doubled, pulls_to_plan
 from turncoat.service.messages import Command, Decide, Result, Tell
 from turncoat.service.store.interface import Store, StoreDown, WriteConflict
@@ -165,6 +166,7 @@ class Engine(messages.DecideMethod):
     def _tidy(self, now: float) -> None:
         with suppress(WriteConflict), self.store.transaction() as session:
             session.run("DELETE FROM idempotency WHERE expires_at <= :now", now=now)
+            end_unused(session, now)
             for width, kept in WIDTHS.items():
                 if kept < float("inf"):
                     session.run("DELETE FROM bucket WHERE width = :width AND start < :start",
