@@ -69,16 +69,18 @@ class Client(messages.DecideMethod):
         self, key: str, change: messages.ExperimentChange, *, if_revision: int | None = None
     ) -> messages.Experiment:
         """Change its settings; with `if_revision`, only if this is still its revision (optimistic locking)."""
-        headers = {} if if_revision is None else {"If-Match": f'"{if_revision}"'}
-        return self._send("PATCH", _experiment(key), change, messages.Experiment, headers)
+        return self._send("PATCH", _experiment(key), change, messages.Experiment, _if_match(if_revision))
 
-    def add_arm(self, key: str, arm: messages.NewArm) -> messages.Arm:
+    def add_arm(self, key: str, arm: messages.NewArm, *, if_revision: int | None = None) -> messages.Arm:
         """Add an arm while it runs."""
-        return self._send("POST", _experiment(key, "arms"), arm, messages.Arm)
+        return self._send("POST", _experiment(key, "arms"), arm, messages.Arm, _if_match(if_revision))
 
-    def change_arm(self, key: str, arm: str, change: messages.ArmChange) -> messages.Arm:
+    def change_arm(
+        self, key: str, arm: str, change: messages.ArmChange, *, if_revision: int | None = None
+    ) -> messages.Arm:
         """Pause, resume or retire an arm, or set its floor, cap and payload."""
-        return self._send("PATCH", f"{_experiment(key, 'arms')}/{_part(arm)}", change, messages.Arm)
+        path = f"{_experiment(key, 'arms')}/{_part(arm)}"
+        return self._send("PATCH", path, change, messages.Arm, _if_match(if_revision))
 
     # --- decisions ---
 
@@ -191,6 +193,10 @@ class Client(messages.DecideMethod):
                     raise _problem(answer.status_code, answer.content)
             time.sleep(FIRST_WAIT * 2 ** (TRIES - 1 - left))
         raise AssertionError("the last try returns or raises")
+
+
+def _if_match(revision: int | None) -> dict[str, str]:
+    return {} if revision is None else {"If-Match": f'"{revision}"'}
 
 
 def _problem(status: int, body: bytes) -> Problem:

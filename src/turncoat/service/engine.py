@@ -191,14 +191,22 @@ class Engine(messages.DecideMethod):
         after = changes.change(self.store, self.cache, now, key, checked(change), if_revision=if_revision, actor=actor)
         return after.to_experiment()
 
-    def add_arm(self, key: str, arm: messages.NewArm, *, actor: str = "local") -> messages.Arm:
+    def add_arm(
+        self, key: str, arm: messages.NewArm, *, if_revision: int | None = None, actor: str = "local"
+    ) -> messages.Arm:
         """Add an arm while it runs."""
-        after = changes.add_arm(self.store, self.cache, self.clock.now(), key, checked(arm), actor=actor)
+        now = self.clock.now()
+        after = changes.add_arm(self.store, self.cache, now, key, checked(arm), if_revision=if_revision, actor=actor)
         return after.to_arm(after.arms[-1])
 
-    def change_arm(self, key: str, arm: str, change: messages.ArmChange, *, actor: str = "local") -> messages.Arm:
+    def change_arm(
+        self, key: str, arm: str, change: messages.ArmChange, *, if_revision: int | None = None, actor: str = "local"
+    ) -> messages.Arm:
         """Pause, resume or retire an arm, or set its floor, cap and payload."""
-        after = changes.change_arm(self.store, self.cache, self.clock.now(), key, arm, checked(change), actor=actor)
+        now = self.clock.now()
+        after = changes.change_arm(
+            self.store, self.cache, now, key, arm, checked(change), if_revision=if_revision, actor=actor
+        )
         return next(after.to_arm(row) for row in after.arms if row.arm == arm)
 
     # --- reading ---

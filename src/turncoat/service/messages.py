@@ -18,10 +18,13 @@ from turncoat.service.errors import Problem
 Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$(?!\n)")]
 Key = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Tag = Annotated[str, Meta(min_length=1, max_length=40, pattern=r"^[a-z0-9][a-z0-9._-]*$(?!\n)")]
+Tags = Annotated[list[Tag], Meta(max_length=20)]
 UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 Uuid = Annotated[str, Meta(pattern=UUID, min_length=36, max_length=36)]
 Aggregation = Literal["first", "last", "sum", "mean", "min", "max"]
 ArmState = Literal["pending", "active", "paused", "retired"]
+ExperimentState = Literal["running", "paused", "stopped"]  # paused and stopped differ in what people read there
 Stream = Literal["learn", "control", "holdout"]
 Reason = Literal["split", "control", "holdout", "sticky", "stale"]
 Status = Literal["accepted", "duplicate", "conflict", "late", "pending_decision"]
@@ -82,6 +85,7 @@ class NewExperiment(Message, frozen=True, kw_only=True):
     floors: dict[Name, Share] = {}
     caps: dict[Name, Share] = {}
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    tags: Tags = []
 
 
 class ExperimentChange(Message, frozen=True, kw_only=True):
@@ -92,7 +96,8 @@ class ExperimentChange(Message, frozen=True, kw_only=True):
     control: Control | UnsetType | None = UNSET
     holdout_share: Share | UnsetType = UNSET
     stickiness: Stickiness | UnsetType = UNSET
-    state: Literal["running", "stopped"] | UnsetType = UNSET
+    state: ExperimentState | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
 
 
 class NewArm(Message, frozen=True, kw_only=True):
@@ -157,7 +162,7 @@ class Experiment(Answer, frozen=True, kw_only=True):
     """An experiment as it stands. `revision` counts changes of its settings (the ETag), `version` everything."""
 
     key: str
-    state: Literal["running", "stopped"]
+    state: ExperimentState
     revision: int
     version: int
     arms: list[Arm]
@@ -167,6 +172,7 @@ class Experiment(Answer, frozen=True, kw_only=True):
     control: Control | None
     holdout_share: float
     stickiness: Stickiness
+    tags: list[str]
     seed: int
     learner: str
     created_at: datetime

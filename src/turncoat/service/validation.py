@@ -167,6 +167,9 @@ LARGEST_REWARD = 1e100  # sums of its square, weighted, stay finite
 
 def check_config(config: Config, arms: Collection[str]) -> None:
     """Check that the settings are consistent."""
+    for tag in config.tags:
+        if config.tags.count(tag) > 1:
+            raise Unprocessable(f"tags has {tag!r} twice; accepted are distinct words", field="tags")
     low, high, default = config.reward.min, config.reward.max, config.default_reward
     for name, bound in (("reward.min", low), ("reward.max", high)):
         if not is_finite(bound):

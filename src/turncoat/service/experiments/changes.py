@@ -82,8 +82,7 @@ def change(
     given = {name: getattr(wanted, name) for name in wanted.__struct_fields__ if getattr(wanted, name) is not UNSET}
 
     def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
-        if if_revision is not None and if_revision != before.revision:
-            raise Stale(f"If-Match is {if_revision}; {key!r} is at revision {before.revision} now", field="If-Match")
+        _check_revision(before, if_revision)
         settings = {name: value for name, value in given.items() if name != "state"}
         config = msgspec.structs.replace(before.config, **settings)
         check_config(config, [row.arm for row in before.arms])
@@ -96,11 +95,21 @@ def change(
     return _apply_change(store, cache, now, key, "settings_changed", "change", actor, changed)
 
 
-def add_arm(store: Store, cache: SnapshotCache, now: float, key: str, new: messages.NewArm, *, actor: str) -> Snapshot:
+def add_arm(
+    store: Store,
+    cache: SnapshotCache,
+    now: float,
+    key: str,
+    new: messages.NewArm,
+    *,
+    if_revision: int | None = None,
+    actor: str,
+) -> Snapshot:
     """Add an arm."""
     check_name(new.arm, "arm")
 
     def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        _check_revision(before, if_revision)
         if before.find(new.arm) is not None:
             raise Conflicting(f"{key!r} has or had an arm {new.arm!r}; names are never used twice", field="arm")
         if len(before.arms) >= MOST_ARMS:
@@ -117,12 +126,21 @@ def add_arm(store: Store, cache: SnapshotCache, now: float, key: str, new: messa
 
 
 def change_arm(
-    store: Store, cache: SnapshotCache, now: float, key: str, arm: str, wanted: messages.ArmChange, *, actor: str
+    store: Store,
+    cache: SnapshotCache,
+    now: float,
+    key: str,
+    arm: str,
+    wanted: messages.ArmChange,
+    *,
+    if_revision: int | None = None,
+    actor: str,
 ) -> Snapshot:
     """Change an arm."""
     given = {name: getattr(wanted, name) for name in wanted.__struct_fields__ if getattr(wanted, name) is not UNSET}
 
     def changed(session: Session, before: Snapshot, learner: Learner) -> tuple[Snapshot, Any, Any]:
+        _check_revision(before, if_revision)
         old = before.find(arm)
         if old is None:
             raise NotFound(f"{key!r} has no arm {arm!r}", field="arm")
@@ -141,6 +159,13 @@ def change_arm(
         return replace(before, arms=rows), {"arm": arm, **was}, {"arm": arm, **given}
 
     return _apply_change(store, cache, now, key, "arm_changed", "change arm", actor, changed)
+
+
+def _check_revision(before: Snapshot, seen: int | None) -> None:
+    """Optimistic locking: refuse a change by a caller who has seen another revision."""
+    if seen is not None and seen != before.revision:
+        said = f"If-Match is {seen}; {before.key!r} is at revision {before.revision} now"
+        raise Stale(said, field="If-Match")
 
 
 def _move(learner: Learner, old: ArmRow, new: ArmRow) -> None:

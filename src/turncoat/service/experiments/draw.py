@@ -68,7 +68,7 @@ def _keep_s(rule: messages.Stickiness, command: Decide) -> float | None:
 def _check(snapshot: Snapshot, ask: messages.Ask) -> str | None:
     """Check the request against the snapshot; return its context as JSON."""
     if snapshot.state != "running":
-        raise Conflicting(f"{snapshot.key!r} is stopped; decisions are made while it is running")
+        raise Conflicting(f"{snapshot.key!r} is {snapshot.state}; decisions are made while it is running")
     if ask.sticky and ask.unit_id is None:
         raise Unprocessable("sticky is true and there is no unit_id; accepted is sticky with a unit_id", field="sticky")
     if ask.allowed_arms is not None:

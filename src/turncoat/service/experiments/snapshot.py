@@ -30,6 +30,7 @@ class Config(msgspec.Struct, frozen=True):
     control: messages.Control | None
     holdout_share: float
     stickiness: messages.Stickiness = messages.Stickiness()  # earlier versions stored none
+    tags: list[str] = []
 
 
 class Learner(Protocol):

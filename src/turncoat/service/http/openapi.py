@@ -20,7 +20,8 @@ HEADERS: dict[str, dict[str, Any]] = {
     "If-Match": {"type": "string", "pattern": r'^("\d{1,18}"|\*)$'},
 }
 QUERIES: dict[str, dict[str, Any]] = {
-    "limit": {"type": "integer", "minimum": 1, "maximum": MOST_POINTS, "default": POINTS}
+    "limit": {"type": "integer", "minimum": 1, "maximum": MOST_POINTS, "default": POINTS},
+    "tag": {"type": "array", "items": {"type": "string"}},
 }
 
 

@@ -54,6 +54,15 @@ class Call:
             found[name] = int(value)
         return found
 
+    def texts(self, *known: str) -> dict[str, list[str]]:
+        """The query's parameters, each as often as it was given; those that are not known are refused."""
+        found: dict[str, list[str]] = {name: [] for name in known}
+        for name, value in parse_qsl(self.query.decode("latin-1"), keep_blank_values=True):
+            if name not in known:
+                raise Unprocessable(f"there is no parameter {name!r}; accepted are {', '.join(known)}", field=name)
+            found[name].append(value)
+        return found
+
 
 Handler = Callable[["AppContext", Call], Awaitable[Any]]
 

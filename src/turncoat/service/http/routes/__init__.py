@@ -40,9 +40,9 @@ ROUTES = (
     # experiments
     Route("POST", EXPERIMENTS, "admin", e.create_experiment, m.NewExperiment, m.Experiment, 201),
     Route("PATCH", EXPERIMENT, "admin", e.change_experiment, m.ExperimentChange, m.Experiment, headers=("If-Match",)),
-    Route("POST", f"{EXPERIMENT}/arms", "admin", e.add_arm, m.NewArm, m.Arm, 201),
-    Route("PATCH", ARM, "admin", e.change_arm, m.ArmChange, m.Arm),
-    Route("GET", EXPERIMENTS, "read", e.list_experiments, gives=list[m.Experiment]),
+    Route("POST", f"{EXPERIMENT}/arms", "admin", e.add_arm, m.NewArm, m.Arm, 201, headers=("If-Match",)),
+    Route("PATCH", ARM, "admin", e.change_arm, m.ArmChange, m.Arm, headers=("If-Match",)),
+    Route("GET", EXPERIMENTS, "read", e.list_experiments, gives=list[m.Experiment], query=("tag",)),
     Route("GET", EXPERIMENT, "read", e.get_experiment, gives=m.Experiment),
     Route("GET", f"{EXPERIMENT}/arms", "read", e.get_arms, gives=list[m.Arm]),
     Route("GET", f"{EXPERIMENT}/state", "read", e.get_state, gives=m.LearnerState),

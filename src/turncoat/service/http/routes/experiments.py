@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from turncoat.service import messages
+from turncoat.service.api_keys import Holder
 from turncoat.service.errors import Malformed
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.responses import Header, Response, json_response
@@ -32,12 +33,14 @@ async def change_experiment(context: AppContext, call: Call) -> Response:
 
 async def add_arm(context: AppContext, call: Call) -> messages.Arm:
     """Add an arm while it runs."""
-    return await _change(context, call, partial(context.engine.add_arm, call.params["key"]))
+    change = partial(context.engine.add_arm, call.params["key"], if_revision=seen_revision(call))
+    return await _change(context, call, change)
 
 
 async def change_arm(context: AppContext, call: Call) -> messages.Arm:
     """Pause, resume or retire an arm, or set its floor, cap and payload."""
-    return await _change(context, call, partial(context.engine.change_arm, call.params["key"], call.params["arm"]))
+    key, arm = call.params["key"], call.params["arm"]
+    return await _change(context, call, partial(context.engine.change_arm, key, arm, if_revision=seen_revision(call)))
 
 
 async def _change(context: AppContext, call: Call, change: Callable[..., T]) -> T:
@@ -47,8 +50,9 @@ async def _change(context: AppContext, call: Call, change: Callable[..., T]) -> 
 
 
 async def list_experiments(context: AppContext, call: Call) -> Response:
-    """All experiments, in the order in which they were opened."""
-    return await context.query_list(context.experiments)
+    """All experiments, in the order in which they were opened; with `tag`, those that have all of these tags."""
+    wanted = set(call.texts("tag")["tag"])
+    return await context.query_list(lambda: (one for one in context.experiments() if wanted.issubset(one.tags)))
 
 
 async def get_experiment(context: AppContext, call: Call) -> Response:
@@ -92,7 +96,11 @@ async def get_whole_audit(context: AppContext, call: Call) -> Response:
 
 def actor(call: Call) -> str:
     """The actor of an audit entry: the key's name and id."""
-    holder = call.holder
+    return actor_of(call.holder)
+
+
+def actor_of(holder: Holder) -> str:
+    """The same, of its holder."""
     return holder.name if holder.name == holder.id else f"{holder.name} ({holder.id})"
 
 

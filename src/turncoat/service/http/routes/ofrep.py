@@ -121,7 +121,7 @@ async def _asked(context: AppContext, key: str, ask: messages.Ask) -> messages.D
     done = await context.engine_thread.submit(Decide(key, ask, is_flag=True))
     if isinstance(done, Problem) and done.status == 409:
         found = await context.query(lambda: context.engine.experiment(key))
-        if found.state == "stopped":
+        if found.state != "running":
             return None
     if isinstance(done, Exception):
         raise done
