@@ -187,9 +187,11 @@ def test_the_first_visit_teaches_three_lines_that_are_right(store: Store) -> Non
 
 
 def test_a_new_experiment_says_how_to_go_on(store: Store) -> None:
-    engine = Engine(store, FastClock())
+    clock = FastClock()
+    engine = Engine(store, clock)
     engine.create(messages.NewExperiment(key="new", arms=["a", "b"], reward=messages.RewardRule(min=-1.0, max=2.0)))
-    with client(store) as browser:
+    clock.at += 20.0
+    with TestClient(Starlette(routes=routes(render_in_threads(store, clock=clock)))) as browser:
         page = unescape(browser.get("/experiments/new").text)
         check(browser.get("/experiments/new").text)
     assert "/v1/experiments/new/decisions" in page and '{"value": 2}' in page

@@ -50,7 +50,7 @@ def read_decision(session: Session, decision_id: str) -> messages.DecisionRecord
     if not found:
         raise NotFound(f"there is no decision {decision_id!r}", field="decision_id")
     waiting = session.rows("SELECT value, received_at FROM inbox WHERE decision_id = :id", id=decision_id)
-    record = _record(found[0])
+    record = record_of(found[0])
     if record["outcome"] == "open" and waiting:
         record |= {"outcome": "waiting", "reward": waiting[0][0], "rewarded_at": as_datetime(waiting[0][1])}
     del record["unit"]
@@ -60,7 +60,8 @@ def read_decision(session: Session, decision_id: str) -> messages.DecisionRecord
     )
 
 
-def _record(row: Row) -> dict[str, Any]:
+def record_of(row: Row) -> dict[str, Any]:
+    """A row of DECISION as the fields of a message."""
     record = read_row(FIELDS, row, json=("probabilities", "context"))
     return record | {"outcome": record["outcome"] or "open"}
 
@@ -74,7 +75,7 @@ def read_log(store: Store, key: str) -> Iterator[messages.LogLine]:
         with store.reading() as session:
             rows = session.rows(MANY, experiment=experiment, after=after, limit=PAGE)
         for row in rows:
-            record = _record(row)
+            record = record_of(row)
             del record["expires_at"]
             yield messages.LogLine(**record)
         if len(rows) < PAGE:

@@ -3,6 +3,7 @@
     windows        an experiment's life in at most 60 windows of time, from buckets
     estimates      means and gains from sums, with intervals
     gains          what learning has gained, by window
+    search         which experiments have a word in the key or a tag
     recent         the last 2,000 decisions, what is open, what was refused
     explanation    what the learner says of itself
     tables         shares over time, the table of arms, marks, the audit
@@ -23,8 +24,9 @@ from turncoat.service.dashboard.data.estimates import Estimate, add, mean_reward
 from turncoat.service.dashboard.data.explanation import Explanation, read_explanation
 from turncoat.service.dashboard.data.gains import Gain, Segment, gain_series, gains, segments
 from turncoat.service.dashboard.data.recent import Backlog, Latest
+from turncoat.service.dashboard.data.search import find
 from turncoat.service.dashboard.data.tables import ArmLine, Change, Shares
-from turncoat.service.dashboard.data.windows import Windows, read_windows, step_for
+from turncoat.service.dashboard.data.windows import FINE, RANGES, Windows, read_windows, step_for
 from turncoat.service.experiments.snapshot import Snapshot
 from turncoat.service.experiments.snapshot_cache import read_snapshot, read_snapshots
 from turncoat.service.store.interface import Session, Store
@@ -38,7 +40,7 @@ FEEDBACK = 6.0  # seconds for which the last decisions are cached
 LAGGING = 5.0  # seconds of applier lag that raise an alarm
 MUCH_LATE = 0.05  # share of the last day's rewards that raises an alarm
 MUCH_SILENCE = 0.05  # share of its closed decisions
-NEWEST = "ORDER BY e.id DESC LIMIT :limit OFFSET :skipped"
+NEWEST = "WHERE e.id IN :ids ORDER BY e.id DESC"
 
 
 class Present(NamedTuple):
@@ -55,6 +57,11 @@ class Present(NamedTuple):
     path: list[Segment]
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether the first full window has not ended: rates and means of a few seconds would mislead."""
+        return self.now < -(-self.head.created_at // FINE) * FINE + FINE
+
+    @property
     def last_switch(self) -> Segment | None:
         """The last switch that the learner believes in."""
         return self.path[-1] if len(self.path) > 1 else None
@@ -68,10 +75,19 @@ class Line(NamedTuple):
     alarms: list[str]
 
 
+class List(NamedTuple):
+    """One page of the list; how many experiments match, and the commonest tags of all with their numbers."""
+
+    lines: list[Line]
+    n_found: int
+    tags: list[tuple[str, int]]
+
+
 class Page(NamedTuple):
-    """The page of one experiment. Windows are settled ones."""
+    """The page of one experiment, from `begin` on. Windows are settled ones."""
 
     present: Present
+    begin: float
     alarms: list[str]
     arms: list[ArmLine]
     shares: Shares
@@ -95,19 +111,20 @@ class DashboardData:
         self._clock = clock or SystemClock()
         self._cache: dict[tuple[str, int], tuple[float, Any]] = {}  # until when a value of an experiment is used
 
-    def experiments(self, page: int = 1) -> tuple[list[Line], bool]:
-        """One page of the list, the newest first, and whether there are more."""
+    def experiments(self, page: int = 1, search: str = "", tag: str = "") -> List:
+        """One page of the list, the newest first, of those with this text in key or tags, and with this tag."""
         now = self._clock.now()
         with self._store.reading() as session:
-            heads = read_snapshots(session, NEWEST, limit=PAGE + 1, skipped=PAGE * (page - 1))
-            found = [self._line(session, head, now) for head in heads[:PAGE]]
-        return found, len(heads) > PAGE
+            found, tags = find(session, search, tag)
+            ids = found[PAGE * (page - 1) : PAGE * page]
+            heads = read_snapshots(session, NEWEST, ids=ids) if ids else []
+            return List([self._line(session, head, now) for head in heads], len(found), tags)
 
-    def experiment(self, key: str) -> Page:
-        """The page of one experiment. Raises NotFound."""
+    def experiment(self, key: str, within: str = "all") -> Page:
+        """The page of one experiment; `within`: a name in RANGES, or all of its life. Raises NotFound."""
         now = self._clock.now()
         with self._store.reading() as session:
-            return self._page(session, read_snapshot(session, key), now)
+            return self._page(session, read_snapshot(session, key), now, within)
 
     def _cached(self, what: str, head: Snapshot, now: float, seconds: float, read: Callable[[], T]) -> T:
         """A value that is read again after so many seconds, or where the clock was set back."""
@@ -147,23 +164,30 @@ class DashboardData:
         )
         return present, windows
 
-    def _page(self, session: Session, head: Snapshot, now: float) -> Page:
+    def _page(self, session: Session, head: Snapshot, now: float, within: str) -> Page:
         present, everything = self._present(session, head, now, patience=2.5)
-        windows, rewards = everything.until(present.settled), head.config.reward
+        begin, path, rewards = head.created_at, present.path, head.config.reward
+        if now - RANGES.get(within, math.inf) > begin:
+            begin, said = now - RANGES[within], present.explanation
+            fresh = step_for(now - begin) / 20.0
+            everything = self._cached(within, head, now, fresh, lambda: read_windows(session, head.id, begin, now))
+            path = segments(everything, said.switches, said.best, said.rounds, rewards)
+        windows = everything.until(head.created_at if present.is_waiting else present.settled)
         wide = windows.merged(WIDE)
         arms = tables.read_arms(session, head, everything, windows)
         names = [row.arm for row in head.arms]
         control = head.config.control.arm if head.config.control is not None else None
         added = {line.row.arm: line.added_at for line in arms if line.n}
-        found = gains(windows, control, added, present.path, rewards)
+        found = gains(windows, control, added, path, rewards)
         rival = next((one.name for one in found if one.over == "arm" and not one.gain.is_thin), None)
         latest = self._cached("latest", head, now, FEEDBACK, lambda: recent.read_latest(session, head.id, len(names)))
         hours = self._cached("hours", head, now, FEEDBACK, lambda: recent.read_hours(session, head.id, now))
         return Page(
             present=present,
+            begin=begin,
             alarms=list(alarms(present, latest, hours)),
             arms=arms,
-            shares=tables.read_shares(session, head, POINTS),
+            shares=tables.read_shares(session, head, POINTS, begin),
             realised=tables.realised(windows, names),
             windows=windows,
             wide_windows=wide,

@@ -19,6 +19,9 @@ MOST_CHANGES = 50
 VERSIONS = (
     "SELECT at, probabilities FROM version WHERE experiment = :experiment AND version IN :versions ORDER BY version"
 )
+VERSION_AT = """
+    SELECT at FROM version WHERE experiment = :experiment AND version <= :version ORDER BY version DESC LIMIT 1
+"""
 CHANGES = """
     SELECT seq, at, actor, action, before, after, hash FROM audit WHERE experiment = :key ORDER BY seq DESC LIMIT :limit
 """
@@ -65,14 +68,25 @@ class Change(NamedTuple):
         return EVENTS.get(self.action, "").format_map(after) if is_one else ""
 
 
-def read_shares(session: Session, head: Snapshot, points: int) -> Shares:
-    """The shares served, at about `points` versions spread evenly over the experiment's life."""
-    step = max(-(-head.version // points), 1)
-    wanted = [*range(head.version, 0, -step), 1]
+def read_shares(session: Session, head: Snapshot, points: int, begin: float = 0.0) -> Shares:
+    """The shares served from `begin` on, at about `points` versions, spread evenly over them."""
+    first = _version_at(session, head, begin) if begin > head.created_at else 1
+    step = max(-(-(head.version - first + 1) // points), 1)
+    wanted = [*range(head.version, first, -step), first]
     rows = session.rows(VERSIONS, experiment=head.id, versions=sorted(set(wanted)))
     names = [row.arm for row in head.arms]
     served = [msgspec.json.decode(text, type=dict[str, float]) for _, text in rows]
-    return Shares(names, [at for at, _ in rows], [[one.get(name, 0.0) for name in names] for one in served])
+    return Shares(names, [max(at, begin) for at, _ in rows], [[one.get(name, 0.0) for name in names] for one in served])
+
+
+def _version_at(session: Session, head: Snapshot, moment: float) -> int:
+    """The version that was served at a moment, by bisection."""
+    low, high = 1, head.version
+    while low < high:
+        middle = (low + high + 1) // 2
+        at = session.rows(VERSION_AT, experiment=head.id, version=middle)[0][0]
+        low, high = (middle, high) if at <= moment else (low, middle - 1)
+    return low
 
 
 def read_arms(session: Session, head: Snapshot, everything: Windows, settled: Windows) -> list[ArmLine]:

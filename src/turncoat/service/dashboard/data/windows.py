@@ -17,6 +17,7 @@ from turncoat.service.store.interface import Session
 MOST = 60
 LONGEST = 90 * 86_400.0  # seconds: older decisions are left out
 FINE, MIDDLE, COARSE = 10, 300, 10_800
+RANGES = {"hour": 3_600.0, "day": 86_400.0, "week": 604_800.0}  # the last one of each can be looked at
 SUMMED = """
     SELECT start / :step, arm, stream, SUM(n), SUM(n_rewarded), SUM(n_defaulted), SUM(n_expired),
            SUM(r), SUM(r2), SUM(w), SUM(w2), SUM(wr), SUM(w2r), SUM(w2r2),
@@ -95,9 +96,9 @@ def step_for(age: float) -> int:
     return width * max(-(-int(age) // (width * MOST)), 1)
 
 
-def read_windows(session: Session, experiment: int, created_at: float, now: float) -> Windows:
-    """All of an experiment's life, or its last 90 days."""
-    age = min(max(now - created_at, 0.0), LONGEST)
+def read_windows(session: Session, experiment: int, begin: float, now: float) -> Windows:
+    """An experiment's life from `begin` on, or its last 90 days."""
+    age = min(max(now - begin, 0.0), LONGEST)
     width, step = width_for(age), step_for(age)
     first = int(now - age) // step
     n_windows = int(now) // step - first + 1

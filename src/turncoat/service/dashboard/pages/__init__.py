@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from turncoat.service.dashboard.data.windows import RANGES
+from turncoat.service.dashboard.pages.downloads import MEDIA
 from turncoat.service.dashboard.pages.renderer import Render, Templates
-from turncoat.service.errors import NotFound
+from turncoat.service.errors import NotFound, Problem
 from turncoat.service.store.interface import StoreDown
 
 POLICY = (
@@ -35,7 +38,9 @@ KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 FRESH = 0.9  # seconds for which a rendered page is cached
 KEPT = ("experiments", "experiment", "system")
 MOST_KEPT = 64  # pages in the cache
-AT_ONCE = 2  # pages rendered concurrently
+AT_ONCE = 2  # pages rendered concurrently, and downloads
+LONGEST = 200  # characters of a parameter
+FILTERS = ("experiment", "arm", "stream", "outcome", "since", "until")
 
 Gauges = Callable[[], Mapping[str, Any]]
 
@@ -48,15 +53,7 @@ def routes(
     `render`: `render_in_threads(store)`, or the same in another process. `prefix`: the prefix of all URLs. `needs_key`:
     whether visitors have a key; then they can sign out, and the example commands show one.
     """
-    dashboard = _Dashboard(render, gauges, Templates(prefix), needs_key)
-    root = prefix.rstrip("/")
-    return [
-        Route(f"{root}/", dashboard.experiments, methods=["GET"]),
-        Route(f"{root}/experiments/{{key}}", dashboard.experiment, methods=["GET"]),
-        Route(f"{root}/decisions", dashboard.decisions, methods=["GET"]),
-        Route(f"{root}/system", dashboard.system, methods=["GET"]),
-        Route(f"{root}/static/{{name}}", dashboard.static, methods=["GET"]),
-    ]
+    return Dashboard(render, gauges, Templates(prefix), needs_key).routes(prefix)
 
 
 def page(html: str, status: int = 200) -> HTMLResponse:
@@ -64,13 +61,30 @@ def page(html: str, status: int = 200) -> HTMLResponse:
     return HTMLResponse(html, status, {**HEADERS, "Cache-Control": "no-store"})
 
 
-class _Dashboard:
+class Dashboard:
     """Answers requests for pages."""
 
     def __init__(self, render: Render, gauges: Gauges, pages: Templates, needs_key: Callable[[], bool]) -> None:
         self._render, self._gauges, self._pages, self._needs_key = render, gauges, pages, needs_key
         self._rendered: dict[Any, tuple[float, str]] = {}
-        self._few = asyncio.Semaphore(AT_ONCE)
+        self._few, self._downloads = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
+
+    def routes(self, prefix: str = "") -> list[Route]:
+        """All pages."""
+        root = prefix.rstrip("/")
+        return [
+            Route(f"{root}/", self.experiments, methods=["GET"]),
+            Route(f"{root}/experiments/{{key}}", self.experiment, methods=["GET"]),
+            Route(f"{root}/decisions", self.decisions, methods=["GET"]),
+            Route(f"{root}/decisions.ndjson", partial(self.download, "ndjson"), methods=["GET"]),
+            Route(f"{root}/decisions.csv", partial(self.download, "csv"), methods=["GET"]),
+            Route(f"{root}/system", self.system, methods=["GET"]),
+            Route(f"{root}/static/{{name}}", self.static, methods=["GET"]),
+        ]
+
+    def forget(self) -> None:
+        """Empty the cache: something was changed, and its page is looked at next."""
+        self._rendered.clear()
 
     async def _show(self, name: str, **arguments: Any) -> Response:
         """Serve a page from the cache, or render it: many viewers cost as much as one."""
@@ -106,15 +120,48 @@ class _Dashboard:
         """The list."""
         asked = request.query_params.get("page", "1")
         number = min(max(int(asked), 1), 1_000_000) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 1
-        return await self._show("experiments", number=number, base=str(request.base_url).rstrip("/"))
+        search, tag = (request.query_params.get(name, "").strip()[:LONGEST] for name in ("search", "tag"))
+        base = str(request.base_url).rstrip("/")
+        return await self._show("experiments", number=number, search=search, tag=tag, base=base)
 
     async def experiment(self, request: Request) -> Response:
-        """One of them."""
-        return await self._show("experiment", key=request.path_params["key"], base=str(request.base_url).rstrip("/"))
+        """One of them, in the time `?range=`."""
+        within = request.query_params.get("range", "")
+        shown = {"key": request.path_params["key"], "within": within if within in RANGES else "all"}
+        return await self._show("experiment", **shown, base=str(request.base_url).rstrip("/"))
 
     async def decisions(self, request: Request) -> Response:
-        """One decision, by `?id=`."""
-        return await self._show("decision", wanted=request.query_params.get("id", "").strip().lower()[:100])
+        """One decision, by `?id=`, or those that pass a filter."""
+        said = request.query_params
+        if "id" in said:
+            return await self._show("decision", wanted=said["id"].strip().lower()[:LONGEST])
+        return await self._show("decisions", said=_filter(request), before=said.get("before", "")[:LONGEST])
+
+    async def download(self, kind: str, request: Request) -> Response:
+        """The decisions that pass a filter, as a file."""
+        if self._downloads.locked():
+            return page(self._pages.problem("Busy", f"{AT_ONCE} downloads are under way. Try again soon."), 503)
+        asked = {"said": _filter(request), "kind": kind}
+        try:
+            first = await self._render("download", self._needs_key(), {**asked, "before": ""})
+        except Problem as problem:
+            return page(self._pages.problem(problem.title, problem.detail), problem.status)
+
+        async def parts() -> AsyncIterator[str]:
+            older, _, text = first.partition("\n")
+            async with self._downloads:
+                yield text
+                while older:
+                    more = await self._render("download", self._needs_key(), {**asked, "before": older})
+                    older, _, text = more.partition("\n")
+                    yield text
+
+        headers = {
+            **HEADERS,
+            "Cache-Control": "no-store",
+            "Content-Disposition": f'attachment; filename="decisions.{kind}"',
+        }
+        return StreamingResponse(parts(), headers=headers, media_type=MEDIA[kind])
 
     async def system(self, _request: Request) -> Response:
         """How the service is doing."""
@@ -130,4 +177,9 @@ class _Dashboard:
         return Response(content, media_type=KINDS[name.rpartition(".")[2]], headers=headers)
 
 
-__all__ = ["HEADERS", "POLICY", "page", "routes"]
+def _filter(request: Request) -> dict[str, str]:
+    """What was typed into the form that filters decisions."""
+    return {name: value[:LONGEST] for name in FILTERS if (value := request.query_params.get(name, "").strip())}
+
+
+__all__ = ["HEADERS", "POLICY", "Dashboard", "page", "routes"]

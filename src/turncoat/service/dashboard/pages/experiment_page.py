@@ -12,7 +12,7 @@ from turncoat.service.dashboard import charts
 from turncoat.service.dashboard.charts import Caption, Layer, Mark, banded, bars, reach, stacked, whisker
 from turncoat.service.dashboard.data import Page
 from turncoat.service.dashboard.data.estimates import THIN, Estimate
-from turncoat.service.dashboard.data.gains import Gain
+from turncoat.service.dashboard.data.gains import Gain, Segment
 from turncoat.service.dashboard.data.recent import MOST_OPEN
 from turncoat.service.dashboard.data.tables import Shares
 from turncoat.service.dashboard.formats import moment, share
@@ -48,7 +48,7 @@ def experiment_values(page: Page) -> dict[str, Any]:
         "legend": legend(page, colours),
         "headline": headline(page),
         "gains": gain_rows(page, shown, colours),
-        "switches": [one for one in reversed(page.present.path) if one.left is not None][:MOST_ROWS],
+        "switches": switches(page)[:MOST_ROWS],
         "arms": arm_rows(page, rows, colours),
         "hours": hour_rows(page),
         "ratio": page.latest.ratio,
@@ -99,22 +99,26 @@ def legend(page: Page, colours: Mapping[str, str]) -> list[dict[str, Any]]:
     return found + ([{"name": "all others", "colour": "cx", "share": rest}] if "cx" in colours.values() else [])
 
 
+def switches(page: Page) -> list[Segment]:
+    """The switches that it believes in, in the time shown, the latest first."""
+    return [one for one in reversed(page.present.path) if one.left is not None and one.at >= page.begin]
+
+
 def marks(page: Page) -> list[Mark]:
     """Marks of switches and of manual changes."""
-    switches = [
+    believed = [
         Mark(one.at, "switch", f"{moment(one.at)}: believes that {one.arm} is best, no longer {one.left}")
-        for one in page.present.path
-        if one.left is not None
+        for one in reversed(switches(page))
     ]
-    changes = [one for one in reversed(page.audit) if one.event]
-    return switches + [Mark(one.at, "event", f"{moment(one.at)}: {one.event}") for one in changes]
+    changes = [one for one in reversed(page.audit) if one.event and one.at >= page.begin]
+    return believed + [Mark(one.at, "event", f"{moment(one.at)}: {one.event}") for one in changes]
 
 
 def pictures(page: Page, shown: set[str], colours: Mapping[str, str]) -> dict[str, Any]:
     """All charts of the page."""
     head, now, signs = page.present.head, page.present.now, marks(page)
     served = ", ".join(f"{arm} {share(p)}" for arm, p in list(head.probabilities.items())[:MOST_LAYERS])
-    about = f"Now: {served or 'nothing'}. {len(page.present.path[1:])} switches are marked."
+    about = f"Now: {served or 'nothing'}. {len(switches(page))} switches are marked."
     edges = [page.windows.begins(i) for i in range(page.windows.n_windows + 1)]
     axis = charts.time_axis(min([*page.shares.times[:1], *page.realised.times[:1]], default=now), now)
     served_layers = page.shares.times, layers(page.shares, colours)

@@ -23,15 +23,21 @@ from starlette.concurrency import run_in_threadpool
 from turncoat._version import __version__
 from turncoat.service.clock import Clock
 from turncoat.service.dashboard.charts import meter, strip
-from turncoat.service.dashboard.data import DashboardData, Line
+from turncoat.service.dashboard.data import PAGE, DashboardData, Line
+from turncoat.service.dashboard.data.decisions import SCANNED, Found, find_decisions
+from turncoat.service.dashboard.data.tables import read_changes
 from turncoat.service.dashboard.formats import FILTERS, count, figure, moment, share, size, span
+from turncoat.service.dashboard.pages.downloads import Kind, part
 from turncoat.service.dashboard.pages.experiment_page import colours_of, experiment_values, layers
-from turncoat.service.errors import NotFound
+from turncoat.service.dashboard.pages.form_fields import UNITS, field_of, filter_of
+from turncoat.service.errors import NotFound, Unprocessable
 from turncoat.service.experiments.queries import read_decision
+from turncoat.service.experiments.snapshot_cache import read_snapshot
 from turncoat.service.store.interface import Store
 
 KEY_WORDS = Markup('-H "Authorization: Bearer $KEY" ')  # in the example commands
 MOST_LISTED = 50  # arms listed per decision
+LISTED = 50  # decisions on a page
 OUTCOMES = {
     "open": "no reward yet, and its window has not ended",
     "waiting": "its reward is here and will be learned from in a moment",
@@ -121,17 +127,27 @@ class Renderer:
         made: Callable[..., str] = getattr(self, f"_{name}")
         return made(**arguments)
 
-    def _experiments(self, number: int, base: str) -> str:
+    def _experiments(self, number: int, base: str, search: str = "", tag: str = "") -> str:
         """The list of experiments; where there are none, how to open one."""
-        lines, more = self._data.experiments(number)
-        shown = [list_values(line) for line in lines]
-        return self._templates.fill("experiments", lines=shown, page=number, more=more, base=base)
+        found = self._data.experiments(number, search, tag)
+        asked = {name: value for name, value in (("search", search), ("tag", tag)) if value}
+        return self._templates.fill(
+            "experiments",
+            lines=[list_values(line) for line in found.lines],
+            found=found,
+            page=number,
+            more=found.n_found > number * PAGE,
+            search=search,
+            chosen=tag,
+            asked=asked,
+            base=base,
+        )
 
-    def _experiment(self, key: str, base: str) -> str:
+    def _experiment(self, key: str, base: str, within: str = "all") -> str:
         """One experiment; before its first decision, how to ask for one."""
-        page = self._data.experiment(key)
+        page = self._data.experiment(key, within)
         values = experiment_values(page)
-        return self._templates.fill("experiment", page=page, it=page.present, base=base, **values)
+        return self._templates.fill("experiment", page=page, it=page.present, within=within, base=base, **values)
 
     def _decision(self, wanted: str) -> str:
         """One decision, if it exists."""
@@ -143,7 +159,7 @@ class Renderer:
             drawn_from = sorted(record.probabilities.items(), key=lambda item: -item[1])
             context = msgspec.json.format(msgspec.json.encode(record.context), indent=2).decode()
         return self._templates.fill(
-            "decisions",
+            "decision",
             wanted=wanted,
             missing=bool(wanted) and record is None,
             record=record,
@@ -152,6 +168,43 @@ class Renderer:
             drawn_from=drawn_from[:MOST_LISTED],
             n_more=len(drawn_from[MOST_LISTED:]),
         )
+
+    def _decisions(self, said: Mapping[str, str], before: str) -> str:
+        """The decisions that pass a filter."""
+        found, problem = Found([], None), None
+        try:
+            wanted = filter_of(said)
+            with self._store.reading() as session:
+                found = find_decisions(session, wanted, LISTED, before or None)
+        except Unprocessable as refused:
+            problem = {"field": field_of(refused), "text": refused.detail}
+        return self._templates.fill(
+            "decisions", said=said, problem=problem, found=found, before=before, scanned=SCANNED
+        )
+
+    def _download(self, said: Mapping[str, str], kind: Kind, before: str) -> str:
+        """A part of a download."""
+        with self._store.reading() as session:
+            return part(session, filter_of(said), kind, before)
+
+    def _new(self, **shown: Any) -> str:
+        """The form that opens an experiment."""
+        return self._templates.fill("new", units=list(UNITS), **shown)
+
+    def _settings(self, key: str, **shown: Any) -> str:
+        """The forms that change an experiment."""
+        with self._store.reading() as session:
+            head, changes = read_snapshot(session, key), read_changes(session, key)
+        return self._templates.fill("settings", head=head, last=changes[0], **shown)
+
+    def _retire(self, key: str, arm: str, **shown: Any) -> str:
+        """The question whether an arm is to be retired."""
+        with self._store.reading() as session:
+            head = read_snapshot(session, key)
+        row = head.find(arm)
+        if row is None:
+            raise NotFound(f"{key!r} has no arm {arm!r}", field="arm")
+        return self._templates.fill("retire", head=head, arm=row, share_now=head.probabilities.get(arm, 0.0), **shown)
 
     def _system(self, gauges: Mapping[str, Any]) -> str:
         """How the service is doing."""
