@@ -15,12 +15,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from turncoat.service.api_keys import Holder
-from turncoat.service.dashboard.pages import page, routes
+from turncoat.service.dashboard.pages import Dashboard, page
 from turncoat.service.dashboard.pages.renderer import Render, Templates, render_in_threads
 from turncoat.service.errors import Forbidden, Malformed, Problem, Unauthorised
 from turncoat.service.http import limits
 from turncoat.service.http.auth import is_same_origin, require_scope
 from turncoat.service.http.context import AppContext
+from turncoat.service.http.page_forms import PageForms
 from turncoat.service.http.route import read_body
 
 OPEN = "/static/"
@@ -44,6 +45,26 @@ class DashboardLogin:
             Route("/login", self._with_problem_pages(self._sign_in), methods=["POST"], name="sign_in"),
             Route("/logout", self._with_problem_pages(self._sign_out), methods=["POST"]),
         ]
+
+    def forms(self, forms: Sequence[Route]) -> list[Route]:
+        """The pages that change something: they need the scope admin, and their forms pass the CSRF check."""
+        return [Route(one.path, self._guarded_form(one.endpoint), methods=one.methods) for one in forms]
+
+    def _guarded_form(self, make: Page) -> Page:
+        async def shown(request: Request) -> Response:
+            if request.method == "POST":
+                check_same_origin(request)
+            request.state.holder = require_scope(visitor(self._context, request), "admin")
+            return await make(request)
+
+        guarded = self._guarded(shown)
+        posted = self._with_problem_pages(shown)
+
+        async def answered(request: Request) -> Response:
+            """To be sent to the login would lose what was typed into a form."""
+            return await (posted if request.method == "POST" else guarded)(request)
+
+        return answered
 
     def _guarded(self, make: Page) -> Page:
         async def shown(request: Request) -> Response:
@@ -95,8 +116,9 @@ class DashboardLogin:
 def dashboard_routes(context: AppContext, make: Render | None = None) -> list[Route]:
     """The dashboard behind its login. Without `make`, threads of this process render the pages."""
     made = make or render_in_threads(context.store, clock=context.clock)
-    pages = routes(made, context.metrics.gauges, needs_key=lambda: context.ring.is_needed)
-    return DashboardLogin(context, Templates()).routes(pages)
+    dashboard = Dashboard(made, context.metrics.gauges, Templates(), lambda: context.ring.is_needed)
+    login = DashboardLogin(context, Templates())
+    return [*login.routes(dashboard.routes()), *login.forms(PageForms(context, made, dashboard.forget).routes())]
 
 
 def visitor(context: AppContext, request: Request) -> Holder:
