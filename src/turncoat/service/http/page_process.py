@@ -18,6 +18,7 @@ from typing import Any
 from turncoat.service.errors import Unavailable
 
 SHUTDOWN_SECONDS = 3.0  # that a page being rendered has at shutdown
+TRIES = 2  # to render a page
 NICENESS = 10  # as for `nice`: lower priority than the service
 
 
@@ -29,17 +30,18 @@ class PageProcess:
         self._process: ProcessPoolExecutor | None = None
 
     async def render(self, name: str, needs_key: bool, arguments: Mapping[str, Any]) -> str:
-        """As `Renderer.render` does."""
-        if self._process is None:
-            spawned = multiprocessing.get_context("spawn")
-            self._process = ProcessPoolExecutor(1, spawned, initializer=_begin, initargs=(self._database,))
-        process, loop = self._process, asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(process, _render, name, needs_key, dict(arguments))
-        except BrokenProcessPool as ended:
-            if self._process is process:
-                self._process = None  # the next page view starts another
-            raise Unavailable("the process that makes pages has ended; try again") from ended
+        """As `Renderer.render` does. If the process has ended, another one is started: rendering changes nothing."""
+        for _ in range(TRIES):
+            if self._process is None:
+                spawned = multiprocessing.get_context("spawn")
+                self._process = ProcessPoolExecutor(1, spawned, initializer=_begin, initargs=(self._database,))
+            process, loop = self._process, asyncio.get_running_loop()
+            try:
+                return await loop.run_in_executor(process, _render, name, needs_key, dict(arguments))
+            except BrokenProcessPool:
+                if self._process is process:
+                    self._process = None
+        raise Unavailable("the process that makes pages has ended; try again")
 
     def close(self) -> None:
         """Wait a little for the page being rendered, then abandon the process."""
