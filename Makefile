@@ -122,7 +122,7 @@ chaos: .venv/.dev
 bench: .venv/.bench
 	$(call timed,bench,$(BIN)/python -m benchmarks $(ARGS))
 
-figures: .venv/.race
+figures: .venv/.serve
 	$(call timed,figures,$(FIGURES))
 
 generated: .venv/.dev

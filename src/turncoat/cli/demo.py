@@ -19,6 +19,7 @@ from turncoat.cli.console import screen
 from turncoat.errors import OptionError
 from turncoat.service import messages
 from turncoat.service.engine import Engine
+from turncoat.service.experiments.randomness import Randomness
 from turncoat.service.messages import Command, Decide, Tell
 from turncoat.service.store import open_store
 
@@ -99,20 +100,21 @@ class _Then:
         return self.at
 
 
-def past_of_it(database: str) -> None:
-    """Create the experiments and simulate their history, unless an earlier demo did."""
+def past_of_it(database: str, until: float | None = None, randomness: Randomness | None = None) -> None:
+    """Create the experiments and simulate their history up to `until`, now by default, unless an earlier demo did."""
     from rich.progress import track
 
     store = open_store(database)
     try:
-        clock = _Then(time.time() - HOURS * 3600.0)
-        engine, chance = Engine(store, clock), random.Random(20)
+        end = time.time() if until is None else until
+        clock = _Then(end - HOURS * 3600.0)
+        engine, chance = Engine(store, clock, randomness), random.Random(20)
         if _was_here(engine):
             return
         for game in GAMES:
             engine.create(game.new, actor=ACTOR)
         waiting: list[tuple[float, int, Tell]] = []
-        tie, end = itertools.count(), time.time()
+        tie = itertools.count()
         steps = range(int((end - clock.at) / TICK))
         for _ in track(steps, "two hours of history", console=screen(stderr=True), transient=True):
             clock.at += TICK

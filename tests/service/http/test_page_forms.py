@@ -237,7 +237,7 @@ def test_a_change_made_meanwhile_is_explained(site: Direct, fields: dict[str, st
     said = sent(site, path, {**fields, "revision": "1"})
     text = Document(said.body.decode()).text
     assert said.status == 412
-    assert "Nothing was changed" in text and "you saw revision 1, and it is at 2 now" in text
+    assert "Nothing was changed" in text and "You saw revision 1, and it is at 2 now" in text
     assert experiment(site).revision == 2
     assert 'name="revision" value="2"' in said.body.decode()  # sent again, it is made
     assert sent(site, path, {**fields, "revision": "2"}).status == 303

@@ -98,7 +98,7 @@ def test_forms_and_downloads_are_rendered_there_too(one_for_all: Process) -> Non
     status, page = said("/new", b"key=made&arms=a%0Ab")
     assert status == 200 and "Waiting for its first decision" in page  # redirected to its page
     status, page = said("/experiments/made/settings", b"do=state&state=stopped&revision=7")
-    assert status == 412 and "you saw revision 7, and it is at 1 now" in page
+    assert status == 412 and "You saw revision 7, and it is at 1 now" in page
     assert said("/experiments/nobody/settings", b"do=state&state=stopped&revision=1")[0] == 404
     assert said("/decisions.csv?experiment=made") == (200, f"{','.join(COLUMNS)}\n")
     status, page = said("/decisions.csv?since=yesterday")

@@ -53,28 +53,31 @@ class Found(NamedTuple):
 
 
 def find_decisions(session: Session, wanted: Filter, limit: int, before: str | None = None) -> Found:
-    """At most `limit` decisions whose ids are below `before`."""
-    below = before or AFTER_ALL
+    """At most `limit` decisions whose ids are below `before`. Steps: more are looked at while too few were found."""
     values = {name: value for name in CONDITIONS if (value := getattr(wanted, name)) is not None}
     conditions = [CONDITIONS[name] for name in values]
     if wanted.experiment is not None:
         number = session.rows(NUMBER, key=wanted.experiment)
         if not number:
             return Found([], None)
-        conditions, values["number"] = ["d.experiment = :number", *conditions], number[0][0]
+        conditions, values["number"] = [*conditions, "d.experiment = :number"], number[0][0]
     if wanted.outcome == "open":
         conditions.append("d.outcome IS NULL")
     elif wanted.outcome is not None:
         conditions, values["outcome"] = [*conditions, "d.outcome = :outcome"], wanted.outcome
-    floor = next((number for (number,) in session.rows(FLOOR, before=below, skipped=SCANNED - 1)), None)
-    if floor is not None:
-        conditions, values["floor"] = [*conditions, "d.id >= :floor"], floor
-    which = " AND ".join(["d.id < :before", *conditions])
-    rows = session.rows(
-        f"{DECISION} WHERE {which} ORDER BY d.id DESC LIMIT :limit", before=below, limit=limit, **values
-    )
-    found = [_found(row) for row in rows]
-    return Found(found, found[-1].decision_id if len(found) == limit else floor)
+    sql = " AND ".join([f"{DECISION} WHERE d.id < :before AND d.id >= :floor", *conditions])
+    found: list[FoundDecision] = []
+    below, looked, step = before or AFTER_ALL, 0, min(2 * limit, SCANNED)
+    while True:
+        floor = next((number for (number,) in session.rows(FLOOR, before=below, skipped=step - 1)), None)
+        span = {"before": below, "floor": floor or "", "limit": limit - len(found)}
+        found += map(_found, session.rows(f"{sql} ORDER BY d.id DESC LIMIT :limit", **span, **values))
+        if len(found) == limit:
+            return Found(found, found[-1].decision_id)
+        looked += step
+        if floor is None or looked >= SCANNED:
+            return Found(found, floor)
+        below, step = floor, min(4 * step, SCANNED - looked)
 
 
 def _found(row: tuple[object, ...]) -> FoundDecision:
