@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.naive.service_model import DAY, Decision, Experiment, Model, Version
+from tests.naive.service_model import Model
+from tests.naive.service_records import DAY, Decision, Experiment, Version
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def decide(model: Model, ask: Ask, now: float, got: Got, versions: Iterable[int]
         return None if got in (404, None) else f"{ask.key!r} is not there"
     place = None if ask.idempotency_key is None else (ask.key, ask.idempotency_key)
     if place is not None and place in model.keys:
-        body, raw, _ = model.keys[place]
+        body, raw, *_ = model.keys[place]
         if body != ask.body:
             return None if got in (409, None) else "the key was used with another body"
         same = got is None or (isinstance(got, Answer) and got.raw == raw)
@@ -65,7 +66,7 @@ def decide(model: Model, ask: Ask, now: float, got: Got, versions: Iterable[int]
         if got.reason != "sticky":
             _record(model, ask, got, now)
         if place is not None:
-            model.keys[place] = ask.body, got.raw, now + DAY
+            model.keys[place] = ask.body, got.raw, now + DAY, got.decision_id
     return None
 
 
@@ -184,7 +185,16 @@ def _record(model: Model, ask: Ask, got: Answer, now: float) -> None:
     version = model.experiments[ask.key].at(got.version)
     expires_at = None if ask.deferred else now + version.settings.window
     model.decisions[got.decision_id] = Decision(
-        got.decision_id, ask.key, got.arm, got.propensity, got.probabilities, got.version, got.stream, now, expires_at
+        got.decision_id,
+        ask.key,
+        got.arm,
+        got.propensity,
+        got.probabilities,
+        got.version,
+        got.stream,
+        now,
+        expires_at,
+        unit=ask.unit,
     )
     if ask.unit is not None and _is_sticky(version, ask):
         model.sticky[ask.key, ask.unit] = got.decision_id

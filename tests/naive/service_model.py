@@ -11,13 +11,24 @@ import copy
 import math
 import statistics
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
-from tests.naive.delays import Delays
+from tests.naive.service_records import (
+    DAY,
+    HOUR,
+    Arm,
+    Decision,
+    Experiment,
+    Gates,
+    Part,
+    Refused,
+    Settings,
+    Version,
+    Waiting,
+)
 
-HOUR, DAY = 3_600.0, 86_400.0
-LOOK, SLACK, TIDY = 0.25, 1.0, 60.0
+LOOK, SLACK, TIDY, PRUNE = 0.25, 1.0, 60.0, 60.0
 AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {
     "last": lambda values: values[-1],
     "sum": sum,
@@ -25,129 +36,6 @@ AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
 }
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Of an experiment."""
-
-    low: float
-    high: float
-    aggregation: str
-    window: float
-    default: float | None
-    control: tuple[str, float] | None
-    holdout: float
-    running: bool = True
-    flags: bool = True  # whether OpenFeature's evaluations are sticky
-    keep: float = math.inf  # seconds for which a unit keeps its decision
-
-
-@dataclass(frozen=True)
-class Arm:
-    """Of an experiment."""
-
-    state: str
-    floor: float = 0.0
-    cap: float = 1.0
-
-
-@dataclass(frozen=True)
-class Version:
-    """An experiment as decisions may have been drawn from it."""
-
-    kind: str
-    n_learned: int
-    settings: Settings
-    arms: dict[str, Arm]
-    m: int = 1  # pulls that are planned ahead
-
-    def named(self, *states: str) -> list[str]:
-        return [name for name, arm in self.arms.items() if arm.state in states]
-
-
-@dataclass
-class Decision:
-    """One decision, all its life."""
-
-    id: str
-    experiment: str
-    arm: str
-    propensity: float
-    probabilities: dict[str, float]
-    version: int
-    stream: str
-    decided_at: float
-    expires_at: float | None
-    outcome: str | None = None
-    reward: float | None = None
-    rewarded_at: float | None = None
-    applied: tuple[int, int] | None = None
-
-    def ended(self, now: float) -> bool:
-        return self.expires_at is not None and self.expires_at <= now
-
-    def trains(self) -> bool:
-        """Will it be learned from, if it is rewarded?"""
-        return self.outcome is None and self.stream == "learn"
-
-
-class Waiting(NamedTuple):
-    """What will close a decision."""
-
-    value: float | None
-    received_at: float
-    source: str
-
-
-class Part(NamedTuple):
-    """One of several rewards."""
-
-    value: float
-    received_at: float
-
-
-class Refused(NamedTuple):
-    """A reward that does not count."""
-
-    decision_id: str
-    experiment: str | None
-    reward_id: str | None
-    value: float
-    received_at: float
-    status: str
-
-
-class Gates(NamedTuple):
-    """When a worker last looked for what is due, and last tidied up."""
-
-    looked: float = -math.inf
-    tidied: float = -math.inf
-
-
-@dataclass
-class Experiment:
-    """With its past, and with what its learner was told, each with the version it belongs to: ("add", arm),
-    ("retire", arm), ("observe", arm, reward, propensity, allowed, m)."""
-
-    key: str
-    salt: str
-    versions: list[Version]
-    rule: int  # of the learner, as it is stored
-    story: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)
-    delays: Delays = field(default_factory=Delays)  # of what was learned, in milliseconds
-
-    @property
-    def now(self) -> Version:
-        return self.versions[-1]
-
-    @property
-    def number(self) -> int:
-        """Of the present version; the first is 1."""
-        return len(self.versions)
-
-    def at(self, version: int) -> Version:
-        return self.versions[version - 1]
 
 
 class Model:
@@ -164,9 +52,10 @@ class Model:
         self.early: dict[str, float] = {}  # decisions that are not there yet, and when they were last rewarded
         self.parts: dict[str, dict[str, Part]] = {}
         self.refused: list[Refused] = []
-        self.keys: dict[tuple[str, str], tuple[Any, Any, float]] = {}
+        self.keys: dict[tuple[str, str], tuple[Any, Any, float, str]] = {}  # body, answer, end, decision
         self.sticky: dict[tuple[str, str], str] = {}
         self.tidied_until = -math.inf
+        self.pruned: list[Decision] = []
 
     # --- rewards come in ---
 
@@ -177,6 +66,8 @@ class Model:
             return 422
         decision, name = self.decisions.get(decision_id), reward_id or ""
         if decision is None:
+            if made_at(decision_id) <= max((one.decided_at for one in self.pruned), default=-math.inf):
+                return self._refuse(decision_id, None, reward_id, value, now, "late")
             return self._part(decision_id, None, name, value, now)
         settings = self.experiments[decision.experiment].now.settings
         if not fits(value, settings):
@@ -269,6 +160,12 @@ class Model:
             yield gates
             self.keys = {place: kept for place, kept in self.keys.items() if kept[2] > now}
             self.tidied_until = max(self.tidied_until, now)
+        if not 0.0 <= now - gates.pruned < PRUNE:
+            gates = gates._replace(pruned=now, old=tuple(key for key in self.experiments if self._old(key, now)))
+        if gates.old:
+            yield gates
+            more = self._prune(gates.old[0], now) == self.most
+            gates = gates if more else gates._replace(old=gates.old[1:])
         for key in [key for key in self.experiments if key in ready and key not in others]:
             yield gates
             self._apply(key, now)
@@ -280,6 +177,59 @@ class Model:
             for name, part in self.parts.pop(decision_id).items():
                 self._refuse(decision_id, None, name or None, *part, "orphan")
 
+    def _old(self, key: str, now: float) -> list[Decision]:
+        """Those that were closed long ago, as far as nothing that was closed before them is younger."""
+        experiment = self.experiments[key]
+        closed = [one for one in self.decisions.values() if one.experiment == key and one.applied is not None]
+        old: list[Decision] = []
+        for one in sorted(closed, key=lambda one: one.applied or (0, 0)):
+            days = experiment.now.settings.keep_days
+            if days is None or one.applied is None or experiment.at(one.applied[0]).at > now - days * DAY:
+                break
+            old.append(one)
+        return old
+
+    def _prune(self, key: str, now: float) -> int:
+        experiment, old = self.experiments[key], self._old(key, now)[: self.most]
+        if old and max(one.applied or (0, 0) for one in old)[0] > experiment.checkpoint:
+            experiment.add(kind="checkpoint", n_learned=0, at=now, reason="pruned")
+        for one in old:
+            del self.decisions[one.id]
+            self.parts.pop(one.id, None)
+            self.sticky = {place: held for place, held in self.sticky.items() if held != one.id}
+            self.pruned.append(one)
+        gone = {one.id for one in old}
+        self.refused = [one for one in self.refused if one.decision_id not in gone]
+        return len(old)
+
+    def thin(self, key: str, now: float, least: int) -> None:
+        """Of versions whose decisions are pruned, multiples of a power of two stay: at least so many, if possible."""
+        experiment = self.experiments[key]
+        ours = [one for one in self.decisions.values() if one.experiment == key]
+        left = [one.applied[0] - 1 for one in ours if one.applied is not None]
+        until = min([experiment.checkpoint - 1, *left])
+        step = max([1, *(1 << j for j in range(40) if until >> j >= least)])
+        needed = {one.version for one in ours}
+        needed |= {n - 1 for n, one in enumerate(experiment.versions, 1) if one.kind == "checkpoint"}
+        for number in range(1, until - until % step + 1):
+            version = experiment.at(number)
+            plain = version.kind in ("rewards", "planned") and version.at <= now - DAY
+            if plain and number % step and number not in needed and number not in experiment.thinned:
+                experiment.thinned.add(number)
+                kept = -(-number // step) * step
+                total = experiment.at(kept).n_learned + version.n_learned
+                experiment.versions[kept - 1] = replace(experiment.at(kept), n_learned=total)
+
+    def erase(self, unit: str, key: str | None) -> int:
+        """Forget who its decisions were for; how many there were."""
+        ours = [one for one in self.decisions.values() if one.unit == unit and key in (None, one.experiment)]
+        ids = {one.id for one in ours}
+        for one in ours:
+            one.unit = None
+            self.sticky.pop((one.experiment, unit), None)
+        self.keys = {place: kept for place, kept in self.keys.items() if kept[3] not in ids}
+        return len(ours)
+
     def _apply(self, key: str, now: float) -> None:
         experiment = self.experiments[key]
         self._end_windows(experiment, now)
@@ -288,7 +238,7 @@ class Model:
         if not ours:
             self._plan_ahead(experiment, now)
             return
-        self._checkpoint(experiment)
+        self._checkpoint(experiment, now)
         number, n_learned = experiment.number + 1, 0
         for position, decision_id in enumerate(ours):
             decision, waiting = self.decisions[decision_id], self.inbox.pop(decision_id)
@@ -302,7 +252,7 @@ class Model:
                 experiment.story.append((number, self._lesson(experiment, decision)))
                 experiment.delays.add(max(round(1e3 * (now - decision.decided_at)), 1))
         m = self._pulls(experiment, now)
-        experiment.versions.append(replace(experiment.now, kind="rewards", n_learned=n_learned, m=m))
+        experiment.add(kind="rewards", n_learned=n_learned, m=m, at=now)
 
     def _pulls(self, experiment: Experiment, now: float) -> int:
         """Open decisions, but those that are older than almost all rewards were, plus one: as a power of two."""
@@ -318,15 +268,15 @@ class Model:
     def _plan_ahead(self, experiment: Experiment, now: float) -> None:
         """So many decisions are open that more pulls are planned, in a version that changes nothing else."""
         if self._has_doubled(experiment, now):
-            self._checkpoint(experiment)
+            self._checkpoint(experiment, now)
             m = self._pulls(experiment, now)
-            experiment.versions.append(replace(experiment.now, kind="planned", n_learned=0, m=m))
+            experiment.add(kind="planned", n_learned=0, m=m, at=now)
 
-    def _checkpoint(self, experiment: Experiment) -> None:
+    def _checkpoint(self, experiment: Experiment, now: float) -> None:
         """A learner of an older rule is migrated before anything else is written: in a version that changes nothing."""
         if experiment.rule != self.rule:
             experiment.rule = self.rule
-            experiment.versions.append(replace(experiment.now, kind="checkpoint", n_learned=0))
+            experiment.add(kind="checkpoint", n_learned=0, at=now, reason="a new rule")
 
     def _end_windows(self, experiment: Experiment, now: float) -> None:
         settings = experiment.now.settings
@@ -355,16 +305,15 @@ class Model:
 
     # --- settings ---
 
-    def create(self, key: str, salt: str, settings: Settings, arms: dict[str, Arm]) -> None:
-        self.experiments[key] = Experiment(key, salt, [Version("opened", 0, settings, arms)], self.rule)
+    def create(self, key: str, salt: str, settings: Settings, arms: dict[str, Arm], now: float = 0.0) -> None:
+        self.experiments[key] = Experiment(key, salt, [Version("opened", 0, settings, arms, at=now)], self.rule)
 
-    def change(self, key: str, settings: Settings) -> None:
+    def change(self, key: str, settings: Settings, now: float) -> None:
         experiment = self.experiments[key]
-        self._checkpoint(experiment)
-        changed = replace(experiment.now, kind="settings_changed", n_learned=0, settings=settings)
-        experiment.versions.append(changed)
+        self._checkpoint(experiment, now)
+        experiment.add(kind="settings_changed", n_learned=0, settings=settings, at=now)
 
-    def set_arm(self, key: str, name: str, arm: Arm) -> int | None:
+    def set_arm(self, key: str, name: str, arm: Arm, now: float = 0.0) -> int | None:
         """Add an arm or change one; the number of the refusal, if it is refused."""
         experiment = self.experiments[key]
         arms = copy.copy(experiment.now.arms)
@@ -380,9 +329,9 @@ class Model:
             return 422
         if old is not None and arm.cap != old.cap and math.fsum(one.cap for one in living_arms) < 1.0:
             return 422
-        self._checkpoint(experiment)
+        self._checkpoint(experiment, now)
         kind = "arm_added" if old is None else "arm_changed"
-        experiment.versions.append(replace(experiment.now, kind=kind, n_learned=0, arms=arms))
+        experiment.add(kind=kind, n_learned=0, arms=arms, at=now)
         before = "pending" if old is None else old.state
         if before == "pending" and arm.state == "active":
             experiment.story.append((experiment.number, ("add", name)))
@@ -394,3 +343,9 @@ class Model:
 def fits(value: float, settings: Settings) -> bool:
     """May it be one of the rewards?"""
     return settings.aggregation == "sum" or settings.low <= value <= settings.high
+
+
+def made_at(decision_id: str) -> float:
+    """What its id says, in seconds; a time that never comes, if it is not one that is made of the time."""
+    digits = decision_id.replace("-", "")
+    return int(digits[:12], 16) / 1000.0 if digits[12:13] == "7" else math.inf

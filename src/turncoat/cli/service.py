@@ -1,4 +1,4 @@
-"""What the commands of the service do: serve, API keys, export, verification, backup."""
+"""What the commands of the service do: serve, API keys, export, verification, pruning, erasure, backup."""
 
 from __future__ import annotations
 
@@ -184,6 +184,10 @@ def _sentence(one: Verified) -> str:
         if one.first > one.versions:
             return f"{one.key}: all of it was {older}; its state is {'' if one.good else 'NOT '}as it was written"
         size += f" since version {one.first:,} (what lies before it was {older})"
+    elif one.pruned_at is not None:
+        size += (
+            f" since version {one.first:,} (what lies before it was pruned on {as_datetime(one.pruned_at):%Y-%m-%d})"
+        )
     if one.identical:
         return f"{size}: identical, byte for byte"
     if one.good:
@@ -201,3 +205,53 @@ def run_backup(path: Path, database: str) -> None:
             session.run("DELETE FROM fact WHERE name = 'backup'")
             session.insert("fact", ("name", "value"), [("backup", f"{time.time()} {path.name}")])
     click.echo(f"{path}: {path.stat().st_size:,} bytes in {time.monotonic() - start:.1f} s")
+
+
+def run_prune(keys: list[str], keep_days: float | None, dry_run: bool, database: str) -> None:
+    """Delete old decisions, and the versions that nothing refers to then."""
+    from turncoat.service.experiments import retention
+    from turncoat.service.experiments.snapshot_cache import read_snapshot, read_snapshots
+
+    now = time.time()
+    with _store(database) as store:
+        with store.reading() as session:
+            chosen = [read_snapshot(session, key) for key in keys] or read_snapshots(session)
+        for snapshot in chosen:
+            kept = snapshot.config.keep_days if keep_days is None else keep_days
+            if kept is None:
+                click.echo(f"{snapshot.key}: kept for ever; set its keep_days, or say --keep 90d")
+                continue
+            old = f"decisions that closed more than {kept:g} days ago"
+            if dry_run:
+                with store.reading() as session:
+                    n = retention.count_due(session, snapshot.id, now - kept * retention.DAY)
+                click.echo(f"{snapshot.key}: {n:,} {old} would be pruned")
+                continue
+            pruned = _paced(retention.prune(store, now, snapshot.id, kept, actor="local"))
+            thinned = _paced(retention.thin(store, snapshot.id, now))
+            click.echo(f"{snapshot.key}: {pruned:,} {old} pruned, and {thinned:,} versions")
+
+
+def _paced(batches: Iterator[int]) -> int:
+    """The sum. After each transaction it pauses for as long as that took: a service beside it goes on deciding."""
+    total, start = 0, time.monotonic()
+    for n in batches:
+        total += n
+        time.sleep(time.monotonic() - start)
+        start = time.monotonic()
+    return total
+
+
+def run_erase(unit: str, experiment: str | None, database: str) -> None:
+    """Erase a unit."""
+    from turncoat.service.experiments.erasure import erase
+    from turncoat.service.messages import Erasure
+    from turncoat.service.validation import checked
+
+    wanted = checked(Erasure(unit_id=unit, experiment=experiment))
+    with _store(database) as store:
+        erased = erase(store, time.time(), wanted, "local")
+    click.echo(
+        f"erased from {erased.decisions:,} decisions; {erased.sticky:,} sticky decisions and "
+        f"{erased.answers:,} stored answers deleted"
+    )

@@ -1,4 +1,4 @@
-"""The commands of the service (serve, key, log, verify, backup) and their options. Light to import."""
+"""The commands of the service (serve, key, log, verify, prune, erase, backup) and their options. Light to import."""
 
 from __future__ import annotations
 
@@ -162,11 +162,62 @@ def verify(experiments: tuple[str, ...], database: str) -> None:
     They must agree byte for byte on the machine where the state was computed, and to 1e-9 elsewhere. The hash chain of
     the audit log is checked as well. The exit status is 1 if anything differs. Works while the service is running.
 
-    What an earlier version of Turncoat learned by another rule is not replayed; the output says so.
+    What was pruned, or learned by another rule of an earlier version of Turncoat, is not replayed; the output says so.
     """
     from turncoat.cli.service import run_verify
 
     run_verify(list(experiments), database)
+
+
+def _days(context: click.Context, option: click.Parameter, typed: str | None) -> float | None:
+    """A number of days, such as 90d."""
+    if typed is None:
+        return None
+    try:
+        days = float(typed.removesuffix("d"))
+    except ValueError:
+        days = 0.0
+    if not 1.0 <= days <= 36_500.0:
+        raise click.BadParameter(f"{typed!r}; accepted are 1d to 36500d")
+    return days
+
+
+@click.command()
+@click.argument("experiments", nargs=-1, metavar="[EXPERIMENT …]")
+@click.option("--keep", callback=_days, metavar="DAYS", help="Such as 90d, for this once.  [default: their keep_days]")
+@click.option("--dry-run", is_flag=True, help="Only say how many decisions would be deleted.")
+@existing
+def prune(experiments: tuple[str, ...], keep: float | None, dry_run: bool, database: str) -> None:
+    """Delete decisions that closed long ago, of all experiments or of these.
+
+    Open decisions stay, and so do the sums that the dashboard shows. Learners are unaffected; `turncoat verify` replays
+    from a checkpoint, which is written first. Versions that no decision refers to any more are thinned. Works while the
+    service is running, which prunes the decisions of experiments that have keep_days by itself.
+
+    \b
+    Examples:
+      turncoat verify && turncoat log export checkout -o checkout.parquet
+      turncoat prune checkout --keep 90d --dry-run
+    """
+    from turncoat.cli.service import run_prune
+
+    run_prune(list(experiments), keep, dry_run, database)
+
+
+@click.command()
+@click.option("--unit", required=True, metavar="NAME", help="The unit_id, or targetingKey, of its decisions.")
+@click.option("--experiment", metavar="KEY", help="Only in this experiment.  [default: in all]")
+@existing
+def erase(unit: str, experiment: str | None, database: str) -> None:
+    """Erase the contexts and the pseudonym of a unit.
+
+    Arms, propensities and rewards of its decisions stay, so that learners can be verified. Works while the service is
+    running, and may be repeated. Contexts of decisions that were asked for without a unit are not found, nor are copies
+    of the database and exported logs.
+    """
+    from turncoat.cli.service import run_erase
+
+    run_erase(unit, experiment, database)
 
 
 @click.command()

@@ -82,6 +82,11 @@ class Client(messages.DecideMethod):
         path = f"{_experiment(key, 'arms')}/{_part(arm)}"
         return self._send("PATCH", path, change, messages.Arm, _if_match(if_revision))
 
+    def erase(self, unit_id: str, *, experiment: str | None = None) -> messages.Erased:
+        """Erase a unit's contexts and its pseudonym, in one experiment or in all."""
+        wanted = messages.Erasure(unit_id=unit_id, experiment=experiment)
+        return self._send("POST", "/v1/erasures", wanted, messages.Erased, safe=True)
+
     # --- decisions ---
 
     def _decide(self, key: str, ask: messages.Ask, idempotency_key: str | None) -> messages.Decided:

@@ -4,6 +4,7 @@
     experiments/learn, aggregates         rewards become learning, once each
     experiments/changes, audit            experiments and arms change
     experiments/queries                   what is read back
+    experiments/retention, erasure        what is old is pruned, and units are erased
 Any number of engines, in as many processes, may share a PostgreSQL store; SQLite has one.
 """
 
@@ -16,11 +17,12 @@ from typing import Any, TypeVar
 from turncoat.service import messages
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.errors import Problem
-from turncoat.service.experiments import audit, changes, draw, queries, record
+from turncoat.service.experiments import audit, changes, draw, erasure, queries, record
 from turncoat.service.experiments.aggregates import WIDTHS
 from turncoat.service.experiments.early_rewards import expire_orphans, join_decisions
 from turncoat.service.experiments.learn import MOST, apply
 from turncoat.service.experiments.randomness import Randomness, SystemRandomness
+from turncoat.service.experiments.retention import Pruner
 from turncoat.service.experiments.snapshot_cache import SnapshotCache, read_snapshot
 from turncoat.service.experiments.unused import end_unused
 from turncoat.service.experiments.waiting import GROWING, MARGIN, has_doubled, pulls_to_plan
@@ -51,6 +53,7 @@ class Engine(messages.DecideMethod):
         self.randomness = randomness or SystemRandomness()
         self.cache = SnapshotCache(store)
         self.cache.refresh()
+        self.pruner = Pruner(store, self.cache)
         self._looked = self._swept = self._tidied = float("-inf")
 
     # --- hot: batches ---
@@ -99,7 +102,7 @@ class Engine(messages.DecideMethod):
     # --- the applier ---
 
     def work(self) -> bool:
-        """One pass: learn the inbox, close ended windows, delete expired rows now and then. True: there may be more."""
+        """One pass: learn the inbox, close ended windows, delete what is expired or old. True: there may be more."""
         now = self.clock.now()
         with self.store.reading() as session:
             found = session.send(WAITING)
@@ -117,6 +120,7 @@ class Engine(messages.DecideMethod):
         if not 0.0 <= now - self._tidied < TIDY:
             self._tidied = now
             self._tidy(now)
+        self.pruner.work(now)
         if self.store.shared:
             ready -= others  # affinity: the learner's process goes on; reading the learner again costs more than a pass
         return self._apply_all(sorted(ready))
@@ -208,6 +212,11 @@ class Engine(messages.DecideMethod):
             self.store, self.cache, now, key, arm, checked(change), if_revision=if_revision, actor=actor
         )
         return next(after.to_arm(row) for row in after.arms if row.arm == arm)
+
+    def erase(self, unit_id: str, *, experiment: str | None = None, actor: str = "local") -> messages.Erased:
+        """Erase a unit's contexts and its pseudonym, in one experiment or in all. From any thread."""
+        wanted = checked(messages.Erasure(unit_id=unit_id, experiment=experiment))
+        return erasure.erase(self.store, self.clock.now(), wanted, actor)
 
     # --- reading ---
 

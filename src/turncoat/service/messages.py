@@ -20,6 +20,8 @@ Key = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Tag = Annotated[str, Meta(min_length=1, max_length=40, pattern=r"^[a-z0-9][a-z0-9._-]*$(?!\n)")]
 Tags = Annotated[list[Tag], Meta(max_length=20)]
+Days = Annotated[float, Meta(ge=1.0, le=36_500.0)]
+Unit = Annotated[str, Meta(min_length=1, max_length=255)]
 UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 Uuid = Annotated[str, Meta(pattern=UUID, min_length=36, max_length=36)]
 Aggregation = Literal["first", "last", "sum", "mean", "min", "max"]
@@ -86,6 +88,7 @@ class NewExperiment(Message, frozen=True, kw_only=True):
     caps: dict[Name, Share] = {}
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
     tags: Tags = []
+    keep_days: Days | None = None
 
 
 class ExperimentChange(Message, frozen=True, kw_only=True):
@@ -98,6 +101,7 @@ class ExperimentChange(Message, frozen=True, kw_only=True):
     stickiness: Stickiness | UnsetType = UNSET
     state: ExperimentState | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
+    keep_days: Days | UnsetType | None = UNSET
 
 
 class NewArm(Message, frozen=True, kw_only=True):
@@ -122,7 +126,7 @@ class ArmChange(Message, frozen=True, kw_only=True):
 class Ask(Message, frozen=True, kw_only=True):
     """A decision asked for. `context` is kept with it and not used."""
 
-    unit_id: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    unit_id: Unit | None = None
     allowed_arms: Annotated[list[Name], Meta(min_length=1, max_length=1000)] | None = None
     sticky: bool = False
     deferred: bool = False
@@ -142,6 +146,13 @@ class RewardLine(Reward, frozen=True, kw_only=True):
     """One line of a batch of rewards."""
 
     decision_id: Uuid
+
+
+class Erasure(Message, frozen=True, kw_only=True):
+    """A unit to erase, in one experiment or in all."""
+
+    unit_id: Unit
+    experiment: Key | None = None
 
 
 # --- what the service answers ---
@@ -173,6 +184,7 @@ class Experiment(Answer, frozen=True, kw_only=True):
     holdout_share: float
     stickiness: Stickiness
     tags: list[str]
+    keep_days: float | None = None
     seed: int
     learner: str
     created_at: datetime
@@ -290,6 +302,14 @@ class AuditEntry(Answer, frozen=True, kw_only=True):
     after: Any
     previous_hash: str
     hash: str
+
+
+class Erased(Answer, frozen=True, kw_only=True):
+    """What was erased: of decisions the context and the unit's hash; sticky decisions and stored answers as a whole."""
+
+    decisions: int
+    sticky: int
+    answers: int
 
 
 class LogLine(DecisionFields, frozen=True, kw_only=True):

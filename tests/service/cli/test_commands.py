@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(tmp_path: Pat
 
 def test_commands_that_look_want_a_database_that_is_there(tmp_path: Path) -> None:
     missing = tmp_path / "missing.db"
-    for command in (("verify",), ("key", "list"), ("log", "export", "x"), ("backup", tmp_path / "b.db")):
+    for command in (("verify",), ("key", "list"), ("log", "export", "x"), ("backup", tmp_path / "b.db"), ("prune",)):
         assert "there is no" in refusal(*command, "--database", missing)
     assert not missing.exists()
 
@@ -179,6 +180,64 @@ def test_a_backup_is_a_whole_database_and_writes_over_nothing(database: Path, tm
     exported = [run("log", "export", "first", "--database", one).stdout for one in (database, copy)]
     assert exported[0] == exported[1] != ""
     assert "exists already" in refusal("backup", copy, "--database", database)
+
+
+def aged(database: Path, days: float) -> None:
+    """As if all of it had happened so long ago."""
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE version SET at = at - ?", (days * 86_400.0,))
+    connection.close()
+
+
+def n_decisions(database: Path, key: str) -> int:
+    return len(run("log", "export", key, "--database", database).stdout.splitlines())
+
+
+def test_old_decisions_are_pruned(database: Path) -> None:
+    aged(database, 100.0)
+    where = ("--database", database)
+    would = run("prune", "first", "--keep", "90d", "--dry-run", *where).stdout
+    assert "first: 30 decisions that closed more than 90 days ago would be pruned" in would
+    assert run("prune", *where).stdout.count("kept for ever; set its keep_days, or say --keep 90d") == 2
+    assert n_decisions(database, "first") == 40
+    done = run("prune", "first", "--keep", "90", *where)
+    assert done.exit_code == 0 and "first: 30 decisions that closed more than 90 days ago pruned" in done.stdout
+    assert n_decisions(database, "first") == 10 and n_decisions(database, "second") == 40
+    said = run("verify", *where, columns=200)
+    assert said.exit_code == 0 and said.stdout.count("identical, byte for byte") == 2
+    assert re.search(
+        r"first: .* 0 rewards .* since version \d+ \(what lies before it was pruned on \d{4}-", said.stdout
+    )
+
+
+def test_pruning_as_experiments_have_it_set(database: Path) -> None:
+    store = open_store(str(database))
+    Engine(store).change("second", messages.ExperimentChange(keep_days=30.0))
+    store.close()
+    aged(database, 31.0)
+    assert "second: 30 decisions" in run("prune", "--database", database).stdout
+    assert (n_decisions(database, "first"), n_decisions(database, "second")) == (40, 10)
+
+
+@pytest.mark.parametrize("typed", ["90 days", "0", "nan", "0.5d", "1e9", ""])
+def test_what_is_no_number_of_days(database: Path, typed: str) -> None:
+    assert "accepted are 1d to 36500d" in refusal("prune", "--keep", typed, "--database", database)
+
+
+def test_a_unit_is_erased(database: Path) -> None:
+    store = open_store(str(database))
+    engine = Engine(store)
+    for key in ("first", "second"):
+        engine.decide(key, unit_id="anna", context={"of": "anna"}, sticky=True, idempotency_key="k")
+    store.close()
+    where = ("--database", database)
+    said = run("erase", "--unit", "anna", "--experiment", "first", *where).stdout
+    assert "erased from 1 decisions; 1 sticky decisions and 1 stored answers deleted" in said
+    assert ["anna" in run("log", "export", key, *where).stdout for key in ("first", "second")] == [False, True]
+    assert "erased from 1 decisions" in run("erase", "--unit", "anna", *where).stdout
+    assert "erased from 0 decisions" in run("erase", "--unit", "anna", *where).stdout
+    assert "there is no experiment 'third'" in refusal("erase", "--unit", "anna", "--experiment", "third", *where)
+    assert run("verify", *where).exit_code == 0
 
 
 @pytest.mark.parametrize(

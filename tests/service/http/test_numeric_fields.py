@@ -33,6 +33,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "floors": {"a": 0.1},
         "caps": {"b": 0.9},
         "seed": 1,
+        "keep_days": 90.0,
     },
     "ExperimentChange": {
         "reward_window_s": 60.0,
@@ -40,6 +41,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "control": {"arm": "a", "share": 0.1},
         "holdout_share": 0.1,
         "stickiness": {"keep_s": 60.0},
+        "keep_days": 90.0,
     },
     "NewArm": {"arm": "c", "floor": 0.1, "cap": 0.9},
     "ArmChange": {"floor": 0.1, "cap": 0.9},
@@ -140,7 +142,8 @@ def test_what_is_no_number_is_refused(asked: Direct, route: Route, path: tuple[s
     for number, literal in enumerate(PERHAPS, start + 500):
         status, said = sent(asked, route, path, literal, number)
         assert status < 500, (literal, said)
-    assert sent(asked, route, path, "0.25" if path != ("seed",) else "7", start + 900)[0] < 400  # the message was good
+    good = {"seed": "7", "keep_days": "1.5"}.get(path[0], "0.25")
+    assert sent(asked, route, path, good, start + 900)[0] < 400  # the message was good
 
 
 def test_context_may_hold_any_finite_number(asked: Direct) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections import Counter
@@ -11,7 +12,8 @@ import msgspec
 import pytest
 
 from tests.naive import buckets, shares
-from tests.naive.service_model import Experiment, Model
+from tests.naive.service_model import Model
+from tests.naive.service_records import Decision, Experiment
 from tests.service.experiments.lab import RULE
 from tests.service.simulation.world import World, Wrong
 from turncoat.learners import Turncoat, restore
@@ -34,8 +36,13 @@ VERSIONS = """
     SELECT e.key, v.version, kind, n_learned, m FROM version v JOIN experiment e ON e.id = v.experiment
     ORDER BY e.id, v.version
 """
+UNITS = "SELECT id, unit, context FROM decision"
 LEARNER = """
     SELECT e.id, l.state, l.first_state FROM learner l JOIN experiment e ON e.id = l.experiment WHERE e.key = :key
+"""
+POSITIONS = """
+    SELECT e.key, applied_version, applied_position FROM decision d JOIN experiment e ON e.id = d.experiment
+    WHERE applied_version IS NOT NULL
 """
 RAW = "SELECT experiment, decided_at, arm, stream, outcome, reward, propensity FROM decision WHERE outcome IS NOT NULL"
 TABLES = ("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused", "bucket")
@@ -53,6 +60,7 @@ def check(world: World) -> None:
     """All of it."""
     model = world.model
     same("decisions", set(world.rows(DECISIONS)), set(expected_decisions(model)))
+    same("units", set(world.rows(UNITS)), {(one.id, *expected_unit(model, one)) for one in model.decisions.values()})
     same("what waits", set(world.rows(INBOX)), set(expected_inbox(model)))
     same("refused rewards", Counter(world.rows(REFUSED)), Counter(tuple(one) for one in model.refused))
     parts = {(one, name, *part) for one, several in model.parts.items() for name, part in several.items()}
@@ -80,6 +88,15 @@ def expected_decisions(model: Model) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
+def expected_unit(model: Model, decision: Decision) -> tuple[str | None, str | None]:
+    """Its hash, and the context that `play` gives it."""
+    if decision.unit is None:
+        return None, None
+    key = model.experiments[decision.experiment].salt.encode()
+    digest = hashlib.blake2b(decision.unit.encode(), key=key, digest_size=16).hexdigest()
+    return digest, json.dumps({"of": decision.unit}, separators=(",", ":"))
+
+
 def expected_inbox(model: Model) -> list[tuple[Any, ...]]:
     waiting = [(one, model.decisions[one].experiment, *waiting) for one, waiting in model.inbox.items()]
     return [*waiting, *((one, None, None, last, "early") for one, last in model.early.items())]
@@ -90,6 +107,7 @@ def expected_versions(model: Model) -> list[tuple[Any, ...]]:
         (key, number, version.kind, version.n_learned, version.m)
         for key, experiment in model.experiments.items()
         for number, version in enumerate(experiment.versions, 1)
+        if number not in experiment.thinned
     ]
 
 
@@ -119,24 +137,31 @@ def n_revisions(experiment: Experiment) -> int:
 
 
 def check_positions(world: World) -> None:
-    """Dense and unique in each version: nothing was applied twice, nothing skipped."""
-    for experiment, version, n, least, most, distinct in world.rows(
-        "SELECT experiment, applied_version, COUNT(*), MIN(applied_position), MAX(applied_position), "
-        "COUNT(DISTINCT applied_position) FROM decision WHERE applied_version IS NOT NULL "
-        "GROUP BY experiment, applied_version"
-    ):
-        if not (least == 0 and most == n - 1 == distinct - 1):
-            raise Wrong(f"version {version} of {experiment} has {n} decisions at positions {least} to {most}")
+    """Dense and unique in each version: nothing was applied twice, nothing skipped. What was pruned counts."""
+    places: dict[tuple[str, int], list[int]] = {}
+    for key, version, position in world.rows(POSITIONS):
+        places.setdefault((key, version), []).append(position)
+    for one in world.model.pruned:
+        if one.applied is not None:
+            places.setdefault((one.experiment, one.applied[0]), []).append(one.applied[1])
+    for (key, version), positions in places.items():
+        if sorted(positions) != list(range(len(positions))):
+            raise Wrong(f"version {version} of {key} has decisions at positions {sorted(positions)}")
 
 
 def check_buckets(world: World) -> None:
-    """Sums are those of the rows; fine ones only as far back as they are kept."""
+    """Sums are those of the rows, and of those that were pruned; fine ones only as far back as they are kept."""
+    number = dict(world.rows("SELECT key, id FROM experiment"))
+    pruned = [
+        (number[one.experiment], one.decided_at, one.arm, one.stream, one.outcome, one.reward, one.propensity)
+        for one in world.model.pruned
+    ]
 
     def is_kept(cell: tuple[Any, ...]) -> bool:
         return cell[2] >= int(world.model.tidied_until - KEPT[cell[1]]) if math.isfinite(KEPT[cell[1]]) else True
 
     stored = {tuple(row[:5]): row[5:] for row in world.rows("SELECT * FROM bucket") if is_kept(row)}
-    expected = {cell: sums for cell, sums in buckets.recomputed(world.rows(RAW)).items() if is_kept(cell)}
+    expected = {cell: sums for cell, sums in buckets.recomputed([*world.rows(RAW), *pruned]).items() if is_kept(cell)}
     same("buckets", set(stored), set(expected))
     for cell, sums in stored.items():
         if not all(
@@ -153,7 +178,7 @@ def check_learner(world: World, experiment: Experiment) -> None:
     story = list(experiment.story)
     sql = "SELECT version, probabilities FROM version WHERE experiment = :id ORDER BY version"
     for version, probabilities in world.rows(sql, id=number):
-        while story and story[0][0] == version:
+        while story and story[0][0] <= version:
             tell(learner, story.pop(0)[1], experiment)
         served(learner, experiment, version, json.loads(probabilities))
         for one in world.model.decisions.values():
@@ -164,16 +189,18 @@ def check_learner(world: World, experiment: Experiment) -> None:
 
 def check_replay(world: World, experiment: Experiment) -> None:
     """`verify` replays all that was learned since the checkpoint, if there is one, and finds the stored bytes."""
-    first = next((n for n, one in enumerate(experiment.versions, 1) if one.kind == "checkpoint"), 0)
+    first = experiment.checkpoint
+    reason, at = (experiment.at(first).reason, experiment.at(first).at) if first else (None, None)
     if experiment.rule < world.model.rule:
-        first = experiment.number + 1
+        first, reason = experiment.number + 1, "a new rule"
     n_learned = sum(version.n_learned for version in experiment.versions[max(first - 1, 0) :])
     with world.store.reading() as session:
         verified = verify(session, experiment.key)
     if not (verified.identical and verified.first_difference is None):
         raise Wrong(f"replayed: {verified}")
     same("what is replayed", (verified.first, verified.learned), (first, n_learned))
-    same("the older rule", verified.older_rule, RULE if first else None)
+    same("the older rule", verified.older_rule, RULE if reason == "a new rule" else None)
+    same("when it was pruned", verified.pruned_at, at if reason == "pruned" else None)
 
 
 def tell(learner: Any, event: tuple[Any, ...], experiment: Experiment) -> None:

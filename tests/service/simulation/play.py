@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.naive.service_model import Arm, Decision, Settings
+from tests.naive.service_records import DAY, Arm, Decision, Settings
 from tests.service.experiments.lab import RULE, uuid
 from tests.service.simulation.invariants import check
 from tests.service.simulation.world import NO_FAULT, Fault, Worker, World, Wrong
@@ -61,6 +61,7 @@ class Player:
             0.0, draw.choice([1.0, 2.0]), aggregation, draw.choice([5.0, 60.0, 600.0]), draw.choice([None, 0.0, 0.5]),
             draw.choice([None, (draw.choice(arms), 0.25)]), draw.choice([0.0, 0.25]),
             flags=draw.random() < 0.7, keep=draw.choice([math.inf, math.inf, 3.0, 100.0]),
+            keep_days=draw.choice([None, 1.0, 2.0]),
         )  # fmt: skip
 
     def open_all(self) -> None:
@@ -107,6 +108,7 @@ class Player:
             allowed_arms=[*allowed, "z"] if allowed and draw.random() < 0.05 else allowed,
             sticky=draw.random() < (0.6 if unit else 0.02),
             deferred=draw.random() < 0.1,
+            context=None if unit is None else {"of": unit},
             decision_id=uuid(draw.randint(1, 12)) if draw.random() < 0.3 else None,
         )
         again = draw.choice(["k1", "k2", "k3", "k4"]) if draw.random() < 0.3 else None
@@ -156,7 +158,12 @@ class Player:
             world.work(self.worker(), fault)
         elif draw < 0.92:
             self.change(self.worker(), fault)
-        elif draw < 0.95:
+        elif draw < 0.93:
+            key = self.random.choice([None, *self.model.experiments])
+            world.erase(self.worker(), self.random.choice(UNITS), key, fault)
+        elif draw < 0.94:
+            world.thin(self.worker(), self.random.choice(list(self.model.experiments)), fault)
+        elif draw < 0.96:
             ids = [*self.model.decisions][-5:]
             world.activate(self.worker(), self.random.choice([*ids, uuid(99)]), fault)
         elif self.model.rule == RULE and self.random.random() < 0.3:
@@ -197,7 +204,7 @@ class Player:
                 clock.time = draw.choice([end, math.nextafter(end, 0.0)])
         elif kind < 0.64:
             clock.move(draw.choice([HOUR, -HOUR]))
-        elif kind < 0.65:
+        elif kind < 0.67:
             clock.move(25.0 * HOUR)
 
     def work_twice(self) -> None:
@@ -226,6 +233,25 @@ class Player:
         self.work_twice()
         if self.still_open() or self.model.inbox or self.model.early:
             raise Wrong(f"not closed: {self.still_open()}, {self.model.inbox}, {self.model.early}")
+        self.prune_all()
+
+    def prune_all(self) -> None:
+        """Time passes, until decisions that are not kept for ever are old."""
+        clock = self.world.clock
+        times = [version.at for one in self.model.experiments.values() for version in one.versions]
+        clock.time = max(clock.time, *times) + 2.0 * DAY + 1.0
+        for _ in range(3 + len(self.model.decisions)):
+            clock.move(61.0)
+            self.work_twice()
+        for key, one in self.model.experiments.items():
+            self.world.thin(self.worker(), key)
+            left = [decision.id for decision in self.model.decisions.values() if decision.experiment == key]
+            if one.now.settings.keep_days is not None and set(left) - {one.id for one in self.open_for_ever()}:
+                raise Wrong(f"not pruned: {left}")
+
+    def open_for_ever(self) -> list[Decision]:
+        """Deferred ones that were not activated."""
+        return [one for one in self.model.decisions.values() if one.outcome is None]
 
     def still_open(self) -> list[Decision]:
         """Those that have a window."""

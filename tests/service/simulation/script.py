@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tests.naive.service_model import Arm, Settings
+from tests.naive.service_records import DAY, Arm, Settings
 from tests.service.experiments.lab import uuid
 from tests.service.simulation.invariants import check
 from tests.service.simulation.play import Player
 from tests.service.simulation.world import NO_FAULT, Fault, World
 from turncoat.service import messages
+from turncoat.service.experiments.retention import count_due
 from turncoat.service.messages import Command, Decide, Tell
 
 WINDOW = 60.0
+LONG_AGO = "01000000-0000-7000-8000-000000000001"  # an id of version 7
 FIRST = Settings(0.0, 1.0, "first", WINDOW, 0.25, ("a", 0.2), 0.1)
 SUM = Settings(0.0, 1.0, "sum", WINDOW, None, None, 0.0)
 Step = Callable[[World, Fault], None]
@@ -25,7 +27,8 @@ def ask(key: str, idempotency_key: str | None = None, number: int | None = None,
 
 
 def keep(idempotency_key: str | None, number: int, *arms: str) -> Decide:
-    return ask("x", idempotency_key, number, unit_id="u", sticky=True, allowed_arms=list(arms))
+    more = {"unit_id": "u", "sticky": True, "context": {"of": "u"}}
+    return ask("x", idempotency_key, number, allowed_arms=list(arms), **more)
 
 
 def told(number: int, value: float, reward_id: str | None = None) -> Tell:
@@ -65,6 +68,14 @@ def activate(number: int) -> Step:
     return lambda world, fault: world.activate(world.workers[0], uuid(number), fault)
 
 
+def erase(unit: str, key: str | None) -> Step:
+    return lambda world, fault: world.erase(world.workers[0], unit, key, fault)
+
+
+def thin(key: str) -> Step:
+    return lambda world, fault: world.thin(world.workers[0], key, fault)
+
+
 def look(world: World, fault: Fault) -> None:
     """Everything that only reads."""
     engine = world.workers[0].engine
@@ -76,6 +87,7 @@ def look(world: World, fault: Fault) -> None:
             read()
         for read_one in of_one:
             read_one("x")
+        engine.read(count_due, 1, world.clock.now())
         assert len(list(engine.log("x"))) > 0 and engine.decision(uuid(1)).experiment == "x"
 
     world.attempt(world.workers[0], fault, everything)
@@ -111,6 +123,22 @@ SCRIPT: list[Step] = [
     work(WINDOW),
     serve(told(2, 1.0), told(13, 0.5), told(4, 0.1, "r")),
     work(3_700.0),
+    erase("u", "x"),
+    erase("v", None),
+    change("x", replace(FIRST, default=0.5, holdout=0.2, keep_days=1.0)),
+    change("y", replace(SUM, keep_days=2.0)),
+    work(DAY + WINDOW),
+    serve(
+        ask("y", "k4", unit_id="v", sticky=True, context={"of": "v"}),
+        ask("x", None, unit_id="w", sticky=True, context={"of": "w"}),
+    ),
+    *(work(0.1) for _ in range(20)),
+    serve(told(1, 1.0), told(14, 1.0), Tell(LONG_AGO, messages.Reward(value=1.0))),
+    thin("x"),
+    thin("y"),
+    erase("v", None),
+    work(WINDOW),
+    *(work(DAY) for _ in range(2)),
 ]
 
 

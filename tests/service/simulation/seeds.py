@@ -19,6 +19,7 @@ class Tally:
 
     seeds: int = 0
     decisions: int = 0
+    pruned: int = 0
     rewards_refused: int = 0
     versions: int = 0
     lost: int = 0
@@ -38,7 +39,8 @@ def run(seeds: Iterable[int]) -> Tally:
             finally:
                 world.store.close()
         tally.seeds += 1
-        tally.decisions += len(world.model.decisions)
+        tally.decisions += len(world.model.decisions) + len(world.model.pruned)
+        tally.pruned += len(world.model.pruned)
         tally.rewards_refused += len(world.model.refused)
         tally.versions += sum(one.number for one in world.model.experiments.values())
         tally.lost += world.n_lost

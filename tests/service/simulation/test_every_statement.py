@@ -19,7 +19,18 @@ from tests.service.experiments.lab import TABLES, quick_folder
 from tests.service.simulation.script import SCRIPT, act
 from tests.service.simulation.world import Fault, World
 from turncoat.service import engine
-from turncoat.service.experiments import audit, early_rewards, learn, queries, record, rewards, snapshot_cache, waiting
+from turncoat.service.experiments import (
+    audit,
+    early_rewards,
+    erasure,
+    learn,
+    queries,
+    record,
+    retention,
+    rewards,
+    snapshot_cache,
+    waiting,
+)
 from turncoat.service.store import Store, open_store
 
 ROOT = Path(__file__).parents[3]
@@ -101,7 +112,10 @@ def test_the_script_uses_every_statement_there_is(statements: list[list[str]]) -
     names = {name for step in statements for name in step}
     named = {
         f"{module.__name__}.{name}": sql
-        for module in (early_rewards, learn, audit, snapshot_cache, engine, record, queries, rewards, waiting)
+        for module in (
+            *(early_rewards, learn, audit, snapshot_cache, engine, record, queries, rewards, waiting),
+            *(retention, erasure),
+        )
         for name, sql in inspect.getmembers(module, lambda member: isinstance(member, str))
         if sql.strip().partition(" ")[0] in ("SELECT", "UPDATE", "DELETE")
     }

@@ -8,7 +8,8 @@ import pytest
 
 from tests.naive import buckets, service_decisions
 from tests.naive.service_decisions import Answer, Ask
-from tests.naive.service_model import Arm, Gates, Model, Settings
+from tests.naive.service_model import Model
+from tests.naive.service_records import Arm, Gates, Settings
 
 SETTINGS = Settings(0.0, 1.0, "first", 10.0, 0.25, None, 0.0)
 
@@ -191,3 +192,47 @@ def test_buckets_by_hand() -> None:
     cells = buckets.recomputed(rows)
     assert set(cells) == {(1, width, start, "a", "learn") for width, start in ((10, 300), (300, 300), (10_800, 0))}
     assert cells[1, 300, 300, "a", "learn"] == (2, 1, 0, 1, 0.5, 0.25, 4.0, 16.0, 2.0, 8.0, 4.0)
+
+
+def test_what_closed_long_ago_is_pruned() -> None:
+    model = opened(keep_days=100.0 / 86_400.0)
+    old, new = ("019f0000-0000-7000-8000-000000000001", "019f0000-0000-7000-8000-000000000002")
+    at = int("019f00000000", 16) / 1000.0
+    for name, when in ((old, at), ("own", at + 1.0), (new, at + 50.0)):
+        decide(model, name, when)
+        model.tell(name, 1.0, None, when)
+        work(model, when + 1.0)
+    assert work(model, at + 101.0) == 1 and set(model.decisions) == {"own", new}
+    assert work(model, at + 102.0) == 1 and set(model.decisions) == {new}
+    assert work(model, at + 103.0) == 0
+    kinds = [version.kind for version in model.experiments["x"].versions]
+    assert kinds == ["opened", "rewards", "rewards", "rewards", "checkpoint"]  # one is enough for both
+    assert [model.tell(name, 1.0, None, at + 103.0) for name in (old, "own", new)] == [
+        "late",
+        "pending_decision",
+        "duplicate",
+    ]
+
+
+def test_versions_are_thinned() -> None:
+    model = opened(keep_days=100.0 / 86_400.0)
+    for number in range(8):
+        decide(model, f"d{number}", float(number))
+        model.tell(f"d{number}", 1.0, None, float(number))
+        work(model, float(number))
+    work(model, 200.0)
+    model.thin("x", 200.0, 2)
+    assert model.experiments["x"].thinned == set()  # younger than a day
+    model.thin("x", 90_000.0, 2)
+    experiment = model.experiments["x"]
+    assert experiment.checkpoint == 10 and experiment.thinned == {2, 3, 5, 6, 7}
+    assert [experiment.at(number).n_learned for number in (4, 8, 9)] == [3, 4, 1]
+
+
+def test_a_unit_is_erased() -> None:
+    model = opened()
+    ask = Ask("x", None, unit="u", sticky=True, idempotency_key="k")
+    first = Answer("1", "a", 0.5, {"a": 0.5, "b": 0.5}, 1, "learn", "split", 10.0, b"")
+    assert service_decisions.decide(model, ask, 0.0, first, [1]) is None
+    assert (model.erase("v", None), model.erase("u", "y"), model.erase("u", "x")) == (0, 0, 1)
+    assert model.decisions["1"].unit is None and not model.sticky and not model.keys

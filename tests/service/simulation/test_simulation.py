@@ -29,6 +29,7 @@ def test_on_sqlite(first: int) -> None:
     tally = run(range(first, first + CHUNK))
     assert tally.seeds == CHUNK
     assert tally.decisions > 8 * CHUNK and tally.versions > 8 * CHUNK  # they were not idle,
+    assert tally.pruned > 4 * CHUNK
     assert tally.rewards_refused > 8 * CHUNK and tally.lost > CHUNK  # nor were their lives easy
 
 

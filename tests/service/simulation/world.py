@@ -6,7 +6,7 @@ a fault leaves open (was it recorded?) the store knows: it counts its commits.
 
 from __future__ import annotations
 
-import math
+import hashlib
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,12 +17,15 @@ import msgspec
 import pytest
 
 from tests.naive import service_decisions as decisions
-from tests.naive.service_model import Arm, Gates, Model, Settings
+from tests.naive.service_model import Model
+from tests.naive.service_records import Arm, Gates, Settings
 from tests.service.experiments.faults import Crash, FaultyStore, Trouble, down
 from tests.service.experiments.lab import NEXT_RULE, RULE, StillClock, raise_rule
+from tests.service.simulation.answers import as_answer, as_ask, as_control, as_got, as_number, as_status, as_stickiness
 from turncoat.service import messages
 from turncoat.service.engine import Engine
 from turncoat.service.errors import Problem, Unavailable
+from turncoat.service.experiments import retention
 from turncoat.service.experiments.randomness import Randomness
 from turncoat.service.messages import Command, Decide, Tell
 from turncoat.service.store.interface import Store, StoreDown
@@ -112,9 +115,11 @@ class World:
         What `upgrade` changes is changed until the end.
         """
         with pytest.MonkeyPatch.context() as self.patch, pytest.MonkeyPatch.context() as patch:
-            for module in ("experiments.learn", "engine"):
+            for module in ("experiments.learn", "experiments.retention", "engine"):
                 patch.setattr(f"turncoat.service.{module}.MOST", self.model.most)
             patch.setattr("turncoat.service.experiments.waiting.LEAST_PLANNED", self.model.least)
+            patch.setattr("turncoat.service.experiments.retention.LEAST_KEPT", 2)
+            patch.setattr("turncoat.service.experiments.retention.THINNED", 4)
             yield
 
     # --- doing something ---
@@ -194,8 +199,9 @@ class World:
             return None
         if ask.idempotency_key is not None:
             sql = """SELECT i.answer FROM idempotency i JOIN experiment e ON e.id = i.experiment
-                     WHERE e.key = :key AND i.key = :own"""
-            rows = self.rows(sql, key=ask.key, own=ask.idempotency_key)
+                     WHERE e.key = :key AND i.key = :own AND i.body_hash = :body"""
+            body = hashlib.sha256(msgspec.json.encode(ask.body, order="deterministic")).hexdigest()
+            rows = self.rows(sql, key=ask.key, own=ask.idempotency_key, body=body)
             return as_answer(msgspec.json.decode(bytes(rows[0][0]), type=messages.Decided)) if rows else None
         there = {row[0] for row in self.rows(OF_EXPERIMENT, key=ask.key)} - set(self.model.decisions)
         new = there & {ask.decision_id} if ask.decision_id else there
@@ -254,9 +260,15 @@ class World:
             for _ in range(worker.store.n_committed + 1):
                 if next(steps, None) is None:
                     raise Wrong("the pass had more transactions than the model's")
-            worker.gates = Gates(worker.engine._looked, worker.engine._tidied)
+            worker.gates = self.gates(worker)
             return
         self._check_pass(worker, got, list(steps))
+
+    def gates(self, worker: Worker) -> Gates:
+        """As they stand."""
+        engine, keys = worker.engine, dict(self.rows("SELECT id, key FROM experiment"))
+        old = tuple(keys[number] for number in engine.pruner.due)
+        return Gates(engine._looked, engine._tidied, engine.pruner.looked, old)
 
     def _check_pass(self, worker: Worker, got: Any, gates: list[Gates]) -> None:
         if not isinstance(got, bool) or len(gates) - 1 != worker.store.n_committed:
@@ -273,6 +285,24 @@ class World:
             expected = self.model.activate(decision_id, now)
             if got is not LOST and as_number(got) != expected:
                 raise Wrong(f"activating {decision_id} gave {got}; the model says {expected}")
+
+    # --- what is old, and units ---
+
+    def thin(self, worker: Worker, key: str, fault: Fault = NO_FAULT) -> None:
+        """All of it; after a fault it is done again."""
+        ((number,),) = self.rows("SELECT id FROM experiment WHERE key = :key", key=key)
+        now = self.clock.now()
+        if self.attempt(worker, fault, lambda: list(retention.thin(worker.store, number, now))) is not LOST:
+            self.model.thin(key, now, retention.LEAST_KEPT)
+
+    def erase(self, worker: Worker, unit: str, key: str | None, fault: Fault = NO_FAULT) -> None:
+        """A transaction per experiment that has such decisions."""
+        ours = {one.experiment for one in self.model.decisions.values() if one.unit == unit}
+        keys = [one for one in self.model.experiments if one in ours and key in (None, one)]
+        got = self.attempt(worker, fault, lambda: worker.engine.erase(unit, experiment=key))
+        expected = sum(self.model.erase(unit, one) for one in keys[: worker.store.n_committed])
+        if got is not LOST and (got.decisions, worker.store.n_committed) != (expected, len(keys)):
+            raise Wrong(f"erased {got} in {worker.store.n_committed} of {keys}; the model says {expected}")
 
     # --- settings ---
 
@@ -291,13 +321,14 @@ class World:
             floors={name: arm.floor for name, arm in arms.items() if arm.floor > 0.0},
             caps={name: arm.cap for name, arm in arms.items() if arm.cap < 1.0},
             seed=7,
+            keep_days=settings.keep_days,
         )  # fmt: skip
         got = self.attempt(worker, fault, lambda: worker.engine.create(new))
         if isinstance(got, Problem):
             raise Wrong(f"{new} was refused: {got}")
         if got is not LOST or worker.store.n_committed:
             salt = self.rows("SELECT salt FROM experiment WHERE key = :key", key=key)[0][0]
-            self.model.create(key, salt, settings, arms)
+            self.model.create(key, salt, settings, arms, self.clock.now())
             worker.known[key] = 1
 
     def set_arm(self, worker: Worker, key: str, name: str, arm: Arm, fault: Fault = NO_FAULT) -> None:
@@ -305,11 +336,11 @@ class World:
         if name in self.model.experiments[key].now.arms:
             change = messages.ArmChange(state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
             self._settle(worker, key, fault, lambda: worker.engine.change_arm(key, name, change),
-                         lambda: self.model.set_arm(key, name, arm))  # fmt: skip
+                         lambda: self.model.set_arm(key, name, arm, self.clock.now()))  # fmt: skip
         else:
             new = messages.NewArm(arm=name, state=arm.state, floor=arm.floor, cap=arm.cap)  # type: ignore[arg-type]
             self._settle(worker, key, fault, lambda: worker.engine.add_arm(key, new),
-                         lambda: self.model.set_arm(key, name, arm))  # fmt: skip
+                         lambda: self.model.set_arm(key, name, arm, self.clock.now()))  # fmt: skip
 
     def change(self, worker: Worker, key: str, settings: Settings, fault: Fault = NO_FAULT) -> None:
         change = messages.ExperimentChange(
@@ -319,9 +350,10 @@ class World:
             holdout_share=settings.holdout,
             stickiness=as_stickiness(settings),
             state="running" if settings.running else "stopped",
+            keep_days=settings.keep_days,
         )
         self._settle(worker, key, fault, lambda: worker.engine.change(key, change),
-                     lambda: self.model.change(key, settings))  # fmt: skip
+                     lambda: self.model.change(key, settings, self.clock.now()))  # fmt: skip
 
     def _settle(
         self, worker: Worker, key: str, fault: Fault, do: Callable[[], Any], foretold: Callable[[], int | None]
@@ -337,41 +369,3 @@ class World:
 
 
 OF_EXPERIMENT = "SELECT d.id FROM decision d JOIN experiment e ON e.id = d.experiment WHERE e.key = :key"
-
-
-def as_control(settings: Settings) -> messages.Control | None:
-    return None if settings.control is None else messages.Control(arm=settings.control[0], share=settings.control[1])
-
-
-def as_stickiness(settings: Settings) -> messages.Stickiness:
-    return messages.Stickiness(flags=settings.flags, keep_s=None if settings.keep == math.inf else settings.keep)
-
-
-def as_ask(command: Decide) -> decisions.Ask:
-    """As the model knows it."""
-    ask = command.ask
-    allowed = None if ask.allowed_arms is None else tuple(ask.allowed_arms)
-    return decisions.Ask(
-        command.key, ask, ask.unit_id, allowed, ask.sticky, command.is_flag, ask.deferred, ask.decision_id,
-        command.idempotency_key,
-    )  # fmt: skip
-
-
-def as_answer(got: messages.Decided) -> decisions.Answer:
-    expires_at = None if got.expires_at is None else got.expires_at.timestamp()
-    return decisions.Answer(
-        str(got.decision_id), got.arm, got.propensity, got.probabilities, got.state_version, got.stream, got.reason,
-        expires_at, msgspec.json.encode(got),
-    )  # fmt: skip
-
-
-def as_got(got: Any) -> decisions.Answer | int:
-    return got.status if isinstance(got, Problem) else as_answer(got)
-
-
-def as_status(got: Any) -> str | int:
-    return got.status  # type: ignore[no-any-return]  # of a Receipt, or of a Problem
-
-
-def as_number(got: Any) -> int | None:
-    return got.status if isinstance(got, Problem) else None

@@ -9,7 +9,7 @@ import pytest
 
 from tests.service.conftest import new_database
 from turncoat.service import engine
-from turncoat.service.experiments import early_rewards, learn, record, rewards, waiting
+from turncoat.service.experiments import early_rewards, learn, record, retention, rewards, waiting
 from turncoat.service.experiments.aggregates import KEYS, SUMS
 from turncoat.service.experiments.draw import COLUMNS
 from turncoat.service.store.postgres import PostgresSession, PostgresStore
@@ -50,6 +50,15 @@ def statements(session: PostgresSession) -> None:
     session.rows(waiting.GROWING, after=0.5)
     session.rows(learn.PLANNED, experiment=1, versions=[5_000, 5_001])
     session.rows(learn.PARTS, ids=BATCH)
+    session.rows(rewards.PRUNED_TO)
+    session.rows(retention.OLDEST_AT)
+    session.rows(retention.OLDEST, experiment=1, first=5_000, limit=10)
+    session.rows(retention.SO_FAR, experiment=1)
+    session.run(retention.DELETE_STICKY, units=UNITS, ids=BATCH)
+    session.run(retention.DELETE_PARTS, ids=BATCH)
+    session.run(retention.DELETE_REFUSED, ids=BATCH)
+    session.run(retention.DELETE_DECISIONS, ids=BATCH)
+    session.run(retention.MARK, experiment=1, version=1, at=1.0)
     session.run(learn.TAKEN, ids=BATCH)
     session.update("decision", learn.CLOSING, [(one, "rewarded", 1.0, 1.0, None, 1, 1) for one in BATCH])
     rows = [(1, 10, int(one[1:]), "x", "learn", *[1] * len(SUMS)) for one in BATCH]

@@ -35,7 +35,8 @@ REFUSED = """
 """
 THINNED = """
     SELECT version, at, kind, n_learned, probabilities, m FROM version
-    WHERE experiment = :experiment AND (kind NOT IN ('rewards', 'planned') OR version % :step = :rest) ORDER BY version
+    WHERE experiment = :experiment AND (kind NOT IN ('rewards', 'planned') OR version % :step = 0 OR version = :last)
+    ORDER BY version
 """
 COUNTS = """
     SELECT (SELECT COUNT(*) FROM inbox WHERE experiment = :experiment),
@@ -86,9 +87,20 @@ def read_log(store: Store, key: str) -> Iterator[messages.LogLine]:
 def read_timeline(session: Session, key: str, limit: int) -> list[messages.VersionPoint]:
     """Versions: of rewards and plans thinned evenly to `limit`, of arms and settings all of them, the latest last."""
     snapshot = read_snapshot(session, key)
-    step = max(-(-snapshot.version // max(limit, 1)), 1)
-    rows = session.rows(THINNED, experiment=snapshot.id, step=step, rest=snapshot.version % step)
+    step = even_step(snapshot.version, limit)
+    rows = session.rows(THINNED, experiment=snapshot.id, step=step, last=snapshot.version)
     return [messages.VersionPoint(**read_row(VERSION, row, json=("probabilities",))) for row in rows]
+
+
+def even_step(n_versions: int, limit: int) -> int:
+    """The step between versions of which at most `limit` are shown, multiples of it and the last: a power of two.
+
+    So what is shown is there after `retention.thin`, too.
+    """
+    step = 1
+    while n_versions > limit and n_versions // step >= max(limit, 1):
+        step *= 2
+    return step
 
 
 def read_state(session: Session, key: str) -> messages.LearnerState:

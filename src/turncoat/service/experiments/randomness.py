@@ -39,6 +39,11 @@ def new_id(now: float, randomness: Randomness) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def time_of(identifier: str) -> float | None:
+    """When an id of version 7 was made, to the millisecond before; None for ids of other versions."""
+    return int(identifier[:8] + identifier[9:13], 16) / 1000.0 if identifier[14] == "7" else None
+
+
 def unit_hash(salt: str, unit: str) -> str:
     """Keyed hash of a unit's name (BLAKE2b): equal for equal units, and not to be guessed without the salt."""
     return hashlib.blake2b(unit.encode("utf-8", "surrogatepass"), key=salt.encode(), digest_size=16).hexdigest()

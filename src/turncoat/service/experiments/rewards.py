@@ -3,12 +3,13 @@
 accepted            the first one in time; it will be learned from
 duplicate           the same value was received before
 conflict            another value was received before, and stands; this one is recorded as refused
-late                the window has ended; recorded as refused, not learned from
+late                the window has ended, or the decision was pruned; recorded as refused, not learned from
 pending_decision    the decision is not recorded yet; the reward waits for it
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from turncoat.service import messages
 from turncoat.service.clock import as_seconds
 from turncoat.service.errors import Conflicting, Problem, Unprocessable
 from turncoat.service.experiments.early_rewards import INBOX, PART, REFUSED, fits, join_decisions
+from turncoat.service.experiments.randomness import time_of
 from turncoat.service.experiments.snapshot_cache import SnapshotCache
 from turncoat.service.messages import Result, Tell
 from turncoat.service.store.interface import Row, Session, WriteConflict
@@ -33,6 +35,7 @@ KNOWN = """
     FROM decision d WHERE d.id IN :ids
 """
 EARLY = "SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE experiment IS NULL LIMIT :limit) AS early"
+PRUNED_TO = "SELECT MAX(pruned_to) FROM experiment"
 PARTS = "SELECT decision_id, reward_id, value FROM part WHERE decision_id IN :ids"
 CLOSED = "SELECT id FROM decision WHERE id IN :ids AND outcome IS NOT NULL"
 HOLD = "UPDATE decision SET reason = reason WHERE id IN :ids AND outcome IS NULL"
@@ -85,6 +88,7 @@ class _RewardBatch:
         rows = session.rows(PARTS, ids=collected) if collected else []
         self._parts = {(decision, reward_id): value for decision, reward_id, value in rows}
         self._is_full: bool | None = None  # whether MOST_EARLY is reached; None: not counted yet
+        self._pruned_to: float | None = None  # the time of the latest decision that was pruned; None: not read yet
         self._counts = Counter(decision for decision, _ in self._parts)
         self._inbox: list[Row] = []
         self._new_parts: list[Row] = []
@@ -109,6 +113,8 @@ class _RewardBatch:
         if not is_finite(value):
             raise Unprocessable(f"value is {value!r}; accepted are finite numbers", field="value")
         if known is None:
+            if self._may_be_pruned(tell.decision_id):
+                return self._refuse(tell, None, "late")
             self._check_room()
             return self._part(tell, None, "pending_decision")
         rule = self._rule(known)
@@ -119,6 +125,16 @@ class _RewardBatch:
         if rule.aggregation != "first":
             return self._part(tell, known.experiment, "accepted")
         return self._first(tell, known.experiment)
+
+    def _may_be_pruned(self, decision_id: str) -> bool:
+        """Whether an unknown decision was pruned, as far as its id says when it was made (retention.py)."""
+        made_at = time_of(decision_id)
+        if made_at is None:
+            return False
+        if self._pruned_to is None:
+            until = self._session.rows(PRUNED_TO)[0][0]
+            self._pruned_to = -math.inf if until is None else until
+        return made_at <= self._pruned_to
 
     def _check_room(self) -> None:
         """Limit the early rewards: invented decision ids would fill the store."""

@@ -31,6 +31,7 @@ class Config(msgspec.Struct, frozen=True):
     holdout_share: float
     stickiness: messages.Stickiness = messages.Stickiness()  # earlier versions stored none
     tags: list[str] = []
+    keep_days: float | None = None  # decisions; None: for ever. Experiments of earlier versions have none
 
 
 class Learner(Protocol):

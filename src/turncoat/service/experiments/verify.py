@@ -3,8 +3,8 @@
 The log holds every reward that was learned, with its version and position; versions hold the changes of arms, and how
 many pulls were planned ahead where a decision was drawn. On the machine that computed it, the rebuilt state must be the
 stored one, byte for byte; elsewhere (another processor, another version of numba) its numbers must agree to 1e-9. What
-an older rule of the learner learned cannot be replayed: then the log is replayed from the latest checkpoint (learn.py),
-whose state must have the checksum that version and audit say.
+an older rule of the learner learned cannot be replayed, nor what was pruned (retention.py): then the log is replayed
+from the latest checkpoint (learn.py), whose state must have the checksum that version and audit say.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from turncoat.service.store.interface import Row, Session
 PAGE = 5000
 TOLERANCE = 1e-9
 COMPARED = 100  # versions whose checksums are compared, so that a difference can be dated
+PRUNED = ',"reason":"pruned"'  # in the detail of a checkpoint (retention.py)
 RELEASE = "turncoat"  # the field of a state that holds the version of Turncoat that wrote it
 
 VERSIONS = """
@@ -41,7 +42,7 @@ LEARNED = """
 """
 UNWRITTEN = """
     SELECT e.key FROM experiment e
-    WHERE e.revision + (SELECT COUNT(*) FROM checkpoint c WHERE c.experiment = e.id)
+    WHERE e.revision + e.erasures + (SELECT COUNT(*) FROM checkpoint c WHERE c.experiment = e.id)
        <> (SELECT COUNT(*) FROM audit a WHERE a.experiment = e.key)
 """
 STORED = """
@@ -50,7 +51,7 @@ STORED = """
     WHERE l.experiment = :id ORDER BY v.version DESC LIMIT 1
 """
 CHECKPOINT = """
-    SELECT c.version, c.older_rule, c.state, v.checksum, v.detail
+    SELECT c.version, c.older_rule, c.state, v.at, v.checksum, v.detail
     FROM checkpoint c JOIN version v ON v.experiment = c.experiment AND v.version = c.version
     WHERE c.experiment = :id ORDER BY c.version DESC LIMIT 1
 """
@@ -70,8 +71,9 @@ class Verified(NamedTuple):
     close: bool  # to 1e-9
     same_machine: bool
     first_difference: int | None  # the first of the versions compared that differs
-    older_rule: int | None = None  # that learned what was not replayed: all that lies before the next number
+    older_rule: int | None = None  # that learned what was not replayed: all that lies before `first`
     first: int = 0  # the version of the checkpoint that was taken as given, or that the next write will make
+    pruned_at: float | None = None  # when that checkpoint was made, if pruning made it
 
     @property
     def good(self) -> bool:
@@ -79,16 +81,29 @@ class Verified(NamedTuple):
         return self.identical or (self.close and not self.same_machine)
 
 
+class _Start(NamedTuple):
+    """Where replaying begins: a version and its state, why not earlier, and whether it is as it was written."""
+
+    version: int
+    state: bytes
+    older_rule: int | None = None  # learned it
+    pruned_at: float | None = None
+    good: bool = True
+
+
 def verify(session: Session, key: str, progress: Progress = lambda done, of: None) -> Verified:
     """Rebuild the learner of an experiment, and compare."""
     snapshot = read_snapshot(session, key)
     stored, first, made_on, n_versions, digest = session.rows(STORED, id=snapshot.id)[0]
-    start, older_rule, first, good = _start(session, snapshot, first)
+    start, first, older_rule, pruned_at, good = _start(session, snapshot, first)
     if snapshot.rule < rule_now():  # the next write will make a checkpoint of what is stored
-        start, older_rule, good = n_versions + 1, snapshot.rule, checksum(bytes(stored)) == digest
+        start, older_rule, pruned_at = n_versions + 1, snapshot.rule, None
+        good = checksum(bytes(stored)) == digest
     same_machine = made_on == machine()
     if start > n_versions or not good:
-        return Verified(key, n_versions, 0, good, good, same_machine, None if good else start, older_rule, start)
+        return Verified(
+            key, n_versions, 0, good, good, same_machine, None if good else start, older_rule, start, pruned_at
+        )
     releases = {msgspec.json.decode(bytes(state)).get(RELEASE) for state in (first, stored)}
     learner = load_learner(first)
     rewards = _pages(session, LEARNED, snapshot.id, version=start, position=-1)
@@ -119,21 +134,21 @@ def verify(session: Session, key: str, progress: Progress = lambda done, of: Non
         first_difference=differed,
         older_rule=older_rule,
         first=start,
+        pruned_at=pruned_at,
     )
 
 
-def _start(session: Session, snapshot: Snapshot, first: bytes) -> tuple[int, int | None, bytes, bool]:
-    """Where replaying begins: a version, the rule that learned what lies before it, its state; is it as it was written?
-
-    That is the latest checkpoint, of which version and audit hold the checksum; else the beginning.
-    """
+def _start(session: Session, snapshot: Snapshot, first: bytes) -> _Start:
+    """The latest checkpoint, of which version and audit hold the checksum; else the beginning."""
     found = session.rows(CHECKPOINT, id=snapshot.id)
     if not found:
-        return 0, None, first, True
-    version, older_rule, state, *expected = found[0]
+        return _Start(0, first)
+    version, older_rule, state, at, digest, detail = found[0]
     said = to_json(checkpoint_entry(snapshot.rule, bytes(state), version))
-    expected += session.rows(WRITTEN, key=snapshot.key, said=said)
-    return version, older_rule, state, expected == [checksum(bytes(state)), said, (1,)]
+    is_pruned = detail is not None and detail.startswith(said[:-1] + PRUNED)
+    in_audit = session.rows(WRITTEN, key=snapshot.key, said=detail if is_pruned else said)
+    good = digest == checksum(bytes(state)) and (is_pruned or detail == said) and in_audit == [(1,)]
+    return _Start(version, state, None if is_pruned else older_rule, at if is_pruned else None, good)
 
 
 def _dumps(learner: Learner, releases: set[str]) -> list[bytes]:

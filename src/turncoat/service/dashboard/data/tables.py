@@ -11,6 +11,7 @@ import msgspec
 from turncoat.service.dashboard.data.estimates import Estimate, Sums, add, mean_reward
 from turncoat.service.dashboard.data.recent import read_open
 from turncoat.service.dashboard.data.windows import Windows, by_window
+from turncoat.service.experiments.queries import even_step
 from turncoat.service.experiments.snapshot import ArmRow, Snapshot
 from turncoat.service.messages import RewardRule
 from turncoat.service.store.interface import Session
@@ -20,7 +21,7 @@ VERSIONS = (
     "SELECT at, probabilities FROM version WHERE experiment = :experiment AND version IN :versions ORDER BY version"
 )
 VERSION_AT = """
-    SELECT at FROM version WHERE experiment = :experiment AND version <= :version ORDER BY version DESC LIMIT 1
+    SELECT at, version FROM version WHERE experiment = :experiment AND version <= :version ORDER BY version DESC LIMIT 1
 """
 CHANGES = """
     SELECT seq, at, actor, action, before, after, hash FROM audit WHERE experiment = :key ORDER BY seq DESC LIMIT :limit
@@ -71,9 +72,9 @@ class Change(NamedTuple):
 def read_shares(session: Session, head: Snapshot, points: int, begin: float = 0.0) -> Shares:
     """The shares served from `begin` on, at about `points` versions, spread evenly over them."""
     first = _version_at(session, head, begin) if begin > head.created_at else 1
-    step = max(-(-(head.version - first + 1) // points), 1)
-    wanted = [*range(head.version, first, -step), first]
-    rows = session.rows(VERSIONS, experiment=head.id, versions=sorted(set(wanted)))
+    step = even_step(head.version - first + 1, points)
+    wanted = {first, *range(first - first % step + step, head.version, step), head.version}
+    rows = session.rows(VERSIONS, experiment=head.id, versions=sorted(wanted))
     names = [row.arm for row in head.arms]
     served = [msgspec.json.decode(text, type=dict[str, float]) for _, text in rows]
     return Shares(names, [max(at, begin) for at, _ in rows], [[one.get(name, 0.0) for name in names] for one in served])
@@ -86,7 +87,7 @@ def _version_at(session: Session, head: Snapshot, moment: float) -> int:
         middle = (low + high + 1) // 2
         at = session.rows(VERSION_AT, experiment=head.id, version=middle)[0][0]
         low, high = (middle, high) if at <= moment else (low, middle - 1)
-    return low
+    return int(session.rows(VERSION_AT, experiment=head.id, version=low)[0][1])  # it may have been thinned out
 
 
 def read_arms(session: Session, head: Snapshot, everything: Windows, settled: Windows) -> list[ArmLine]:

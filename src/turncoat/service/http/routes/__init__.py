@@ -50,6 +50,7 @@ ROUTES = (
     Route("GET", f"{EXPERIMENT}/switches", "read", e.get_switches, gives=list[m.Switch]),
     Route("GET", f"{EXPERIMENT}/audit", "read", e.get_audit, gives=list[m.AuditEntry]),
     Route("GET", f"{EXPERIMENT}/log.ndjson", "read", d.get_log, each=m.LogLine),
+    Route("POST", "/v1/erasures", "admin", e.erase_unit, m.Erasure, m.Erased),
     Route("GET", "/v1/audit", "read", e.get_whole_audit, gives=list[m.AuditEntry]),
     _Decision("GET", DECISION, "read", d.get_decision, gives=m.DecisionRecord),
     # decisions and rewards

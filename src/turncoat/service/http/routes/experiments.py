@@ -94,6 +94,12 @@ async def get_whole_audit(context: AppContext, call: Call) -> Response:
     return await context.query_list(context.engine.audit)
 
 
+async def erase_unit(context: AppContext, call: Call) -> messages.Erased:
+    """Erase a unit's contexts and its pseudonym, in one experiment or in all."""
+    unit, experiment = call.body.unit_id, call.body.experiment
+    return await context.query(partial(context.engine.erase, unit, experiment=experiment, actor=actor(call)))
+
+
 def actor(call: Call) -> str:
     """The actor of an audit entry: the key's name and id."""
     return actor_of(call.holder)
