@@ -83,15 +83,14 @@ def test_forms_and_downloads_are_rendered_there_too(one_for_all: Process) -> Non
     """A refused form and a refused filter are exceptions of that process, and must come over whole."""
 
     def said(path: str, fields: bytes | None = None) -> tuple[int, str]:
-        headers = {"Origin": process.url} if fields is not None else {}
-        asked = urllib.request.Request(process.url + path, fields, headers)
+        headers = {"Origin": one_for_all.url} if fields is not None else {}
+        asked = urllib.request.Request(one_for_all.url + path, fields, headers)
         try:
             with urllib.request.urlopen(asked, timeout=30.0) as answer:
                 return int(answer.status), answer.read().decode()
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read().decode()
 
-    process = one_for_all
     status, page = said("/new", b"key=made&arms=a%0Aa")
     assert status == 422, page
     assert 'id="arms-problem"' in page and 'value="made"' in page
