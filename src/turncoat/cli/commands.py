@@ -168,7 +168,7 @@ def compile_ahead(learners: tuple[str, ...], environments: tuple[str, ...], serv
     Examples:
       turncoat compile                   the default learner
       turncoat compile exp3 corral       two others
-      turncoat compile --service         what the decision service runs, and no more
+      turncoat compile --service         what the decision service runs
       NUMBA_CACHE_DIR=/kernels turncoat compile    into this folder
     """
     from turncoat.cli.compile import run_compile
