@@ -11,7 +11,7 @@ them, as providers ask again and again. Without a targetingKey there is no unit 
 leave as many open for ever: every flag is answered with TARGETING_KEY_MISSING, and nothing is drawn.
 
     SPLIT      drawn at random          STATIC   only one arm can be served
-    DEFAULT    the experiment is stopped, the caller's own default stands
+    DEFAULT    the experiment is paused or stopped, the caller's own default stands
     STALE      the store is down; drawn from what was known last, and not recorded
 """
 
