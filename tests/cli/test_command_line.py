@@ -57,7 +57,21 @@ def board(printed: str) -> dict[str, dict[str, str]]:
 # -- help ---------------------------------------------------------------------------------------------------------
 
 
-COMMANDS = ["race", "list", "replay", "regret", "compile", "report", "serve", "key", "log", "verify", "backup"]
+COMMANDS = [
+    "race",
+    "list",
+    "replay",
+    "regret",
+    "compile",
+    "report",
+    "serve",
+    "key",
+    "log",
+    "verify",
+    "prune",
+    "erase",
+    "backup",
+]
 
 
 @pytest.mark.jit_off

@@ -188,7 +188,9 @@ def _days(context: click.Context, option: click.Parameter, typed: str | None) ->
 @click.option("--dry-run", is_flag=True, help="Only say how many decisions would be deleted.")
 @existing
 def prune(experiments: tuple[str, ...], keep: float | None, dry_run: bool, database: str) -> None:
-    """Delete decisions that closed long ago, of all experiments or of these.
+    """Delete decisions that closed long ago.
+
+    Of all experiments, or of those named.
 
     Open decisions stay, and so do the sums that the dashboard shows. Learners are unaffected; `turncoat verify` replays
     from a checkpoint, which is written first. Versions that no decision refers to any more are thinned. Works while the

@@ -109,7 +109,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 def test_the_steps_run_one_by_one_give_a_service(image: Image, tmp_path: Path) -> None:
     cache = Path(image.environment["NUMBA_CACHE_DIR"])
@@ -183,7 +183,7 @@ def builder() -> Iterator[list[str]]:
     pytest.skip(f"NOT RUN: a build of the image ({'; '.join(why)}); its steps are run one by one, without {without}")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1800)
 def test_a_builder_builds_it(builder: list[str], tmp_path: Path) -> None:
     name, base = builder
