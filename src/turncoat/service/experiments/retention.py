@@ -28,7 +28,7 @@ from turncoat.service.store.interface import Session, Store, StoreDown, StoreErr
 
 DAY = 86_400.0
 LOOK = 60.0  # seconds between looks for what is due
-MOST = 500  # decisions deleted per transaction
+MOST = 250  # decisions deleted per transaction: callers wait for its end
 LEAST_KEPT = 1000  # versions to which the pruned ones are thinned, at least
 TRIES = 20  # after write conflicts
 THINNED = 2048  # versions thinned per transaction, at least
