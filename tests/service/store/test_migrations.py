@@ -159,7 +159,7 @@ def later(store: Store) -> tuple[Store, list[Migration]]:
     """A store at the present step, and the steps of a later version."""
     steps = known()
     sql = "CREATE TABLE more (a {text}, b {bytes}); -- new;\nDELETE FROM fact"
-    return store, [*steps, Migration(len(steps) + 1, "more.sql", sql)]
+    return store, [*steps, Migration(steps[-1].number + 1, "more.sql", sql)]
 
 
 def test_only_what_has_not_run_yet_is_run(later: tuple[Store, list[Migration]]) -> None:
@@ -175,7 +175,7 @@ def test_only_what_has_not_run_yet_is_run(later: tuple[Store, list[Migration]]) 
 
 def test_what_comes_after_a_step_that_fails_does_not_run(later: tuple[Store, list[Migration]]) -> None:
     store, steps = later
-    wrong = Migration(len(steps) + 1, "wrong.sql", "CREATE TABLE more (a {text})")
+    wrong = Migration(steps[-1].number + 1, "wrong.sql", "CREATE TABLE more (a {text})")
     with pytest.raises(StoreError), store.transaction() as session:
         migrate.migrate(session, words_of(store), [*steps, wrong])
     with pytest.raises(StoreError), store.reading() as session:
