@@ -38,31 +38,50 @@ def mean_reward(rows: list[Row], low: float, high: float) -> Found:
     return value, max(low, start), min(high, end)
 
 
-def evenly(rows: list[Row]) -> list[Row]:
-    return [(arm, 1.0, reward) for arm, _, reward in rows]
+def gain_over_stream(
+    strata: list[tuple[list[float], list[float]]], low: float, high: float, factor: float = 1.0
+) -> Found:
+    """Of each stratum the rewards of the learn stream, and of the rival."""
+    value, centre, square = 0.0, 0.0, 0.0
+    total = sum(len(ours) for ours, _ in strata)
+    for ours, theirs in strata:
+        n, more = len(ours), 4.0 * len(ours) / total  # the four extra decisions, shared out
+        value += sum(ours) - n * sum(theirs) / len(theirs)
+        count = len(theirs) + more
+        mean = (sum(theirs) + more * (low + high) / 2.0) / count
+        centre += sum(ours) - n * mean
+        spread = sum((r - mean) ** 2 for r in theirs) + more * ((low - mean) ** 2 + (high - mean) ** 2) / 2.0
+        square += n * n * (1.0 / count + 1.0 / n) * spread / count
+    return around(value, centre, Z * math.sqrt(factor * square))
 
 
-def gain_over_control(learn: list[Row], control: list[Row], low: float, high: float) -> Found:
-    n, total = len(learn), sum(r for _, _, r in learn)
-    ours, theirs = (with_four(evenly(rows), low, high) for rows in (learn, control))
-    half = Z * n * math.sqrt(variance(ours) + variance(theirs))
-    return around(total - n * weighted(evenly(control)), total - n * weighted(theirs), half)
+def gain_over_arm(arm: str, rows: list[Row], chances: list[float], low: float, high: float) -> Found:
+    """Of rows in which the arm had these chances."""
+    n, total = len(rows), sum(r for _, _, r in rows)
+    own = [row for row in rows if row[0] == arm]
+    more = with_four(own, low, high)
+    extra = 1.0 / more[-1][1] - 1.0  # the four stand for what was not seen only
+    known = sum(1.0 / p for _, p, _ in own)
+    sought = sum(r / p for _, p, r in own) + extra * (2.0 * low + 2.0 * high)
+    mean = weighted(more)
+    seen = (n / known) ** 2 * sum((1.0 / p) * (1.0 / p - 1.0) * (r - mean) ** 2 for _, p, r in more)
+    spread = sum((r - mean) ** 2 / p for _, p, r in more) / sum(1.0 / p for _, p, _ in more)
+    expected = spread * sum(1.0 / p - 1.0 for p in chances)
+    half = Z * math.sqrt(math.sqrt(seen * expected))
+    return around(total - n * weighted(own), total - n * sought / (known + 4.0 * extra), half)
 
 
-def gain_over_path(segments: list[tuple[str, list[Row]]], low: float, high: float) -> Found:
-    value, centre, spread = 0.0, 0.0, 0.0
-    for arm, rows in segments:
-        n, total = len(rows), sum(r for _, _, r in rows)
-        own = [row for row in rows if row[0] == arm]
-        value += total - n * weighted(own)
-        more = with_four(own, low, high)
-        extra = 1.0 / more[-1][1] - 1.0  # the four stand for what was not seen only
-        known = sum(1.0 / p for _, p, _ in own)
-        sought = sum(r / p for _, p, r in own) + extra * (2.0 * low + 2.0 * high)
-        centre += total - n * sought / (known + 4.0 * extra)
-        mean = weighted(more)
-        spread += (n / known) ** 2 * sum((1.0 / p) * (1.0 / p - 1.0) * (r - mean) ** 2 for _, p, r in more)
-    return around(value, centre, Z * math.sqrt(spread))
+def clustering(decisions: list[tuple[int, int, float]], n_learn: list[int]) -> float:
+    """Of the rival's decisions (stratum, group of units, reward): their variance by group over that one by one."""
+    weights, means = [], []
+    for stratum, n in enumerate(n_learn):
+        rewards = [r for i, _, r in decisions if i == stratum]
+        weights.append(n * math.sqrt(1.0 / len(rewards) ** 2 + 1.0 / (len(rewards) * n)))
+        means.append(sum(rewards) / len(rewards))
+    groups = {group for _, group, _ in decisions}
+    sums = [sum(weights[i] * (r - means[i]) for i, one, r in decisions if one == group) for group in groups]
+    alone = sum((weights[i] * (r - means[i])) ** 2 for i, _, r in decisions)
+    return max(sum(one * one for one in sums) * len(groups) / (len(groups) - 1.0) / alone, 1.0)
 
 
 def worth(n: float, to: list[Row], left: list[Row], low: float, high: float) -> Found:

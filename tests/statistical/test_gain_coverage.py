@@ -19,13 +19,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from turncoat.service.dashboard.data.estimates import (
+from turncoat.service.experiments.estimates import (
     MISMATCH,
+    ComparedSums,
     Estimate,
     Sums,
     gain_over_arm,
-    gain_over_control,
-    gain_over_path,
     mean_reward,
     sample_ratio,
 )
@@ -85,6 +84,17 @@ def sums(played: Played, arm: int | None = None, part: slice = slice(None)) -> l
     return [Sums(*row) for row in np.insert(totals, 6, wr2, axis=0).T.tolist()]
 
 
+def compared(played: Played, arm: int) -> list[ComparedSums]:
+    """All decisions, and those that served the arm."""
+    n, total, inverse = (
+        len(played.rewards),
+        played.rewards.sum(axis=0),
+        (1.0 / played.probabilities[:, :, arm]).sum(axis=0),
+    )
+    rows = zip(total.tolist(), sums(played, arm), inverse.tolist(), strict=True)
+    return [ComparedSums(n, r, own, iw) for r, own, iw in rows]
+
+
 def n_held(found: list[Estimate | None], truth: NDArray[np.float64] | float) -> int:
     ends = np.array([(one.low, one.high) for one in found if one is not None])
     assert len(ends) == len(found)
@@ -109,27 +119,9 @@ def test_the_mean_of_an_arm(played: Played, arm: int) -> None:
 @pytest.mark.parametrize("arm", range(K))
 def test_the_gain_over_a_fixed_arm(played: Played, arm: int) -> None:
     """The truth is what the same decisions would have brought, decision by decision."""
-    found = [gain_over_arm(*both, RewardRule()) for both in zip(sums(played), sums(played, arm), strict=True)]
+    found = [gain_over_arm(one, RewardRule()) for one in compared(played, arm)]
     truth = (played.rewards - played.potential[:, :, arm]).sum(axis=0)
     assert LOW <= n_held(found, truth) <= HIGH
-
-
-def test_the_gain_over_a_path_that_was_known_before(played: Played) -> None:
-    first, second = slice(0, 500), slice(500, None)
-    parts = [sums(played, arm, part) for part in (first, second) for arm in (None, 1 if part is first else 0)]
-    found = [gain_over_path([(a, b), (c, d)], RewardRule()) for a, b, c, d in zip(*parts, strict=True)]
-    path = np.concatenate([played.potential[first, :, 1], played.potential[second, :, 0]])
-    assert LOW <= n_held(found, (played.rewards - path).sum(axis=0)) <= HIGH
-
-
-def test_the_gain_over_control(played: Played) -> None:
-    """Control is one tenth of the traffic, and has the last arm. The truth is the expected gain."""
-    rng = np.random.default_rng(2)
-    half = np.concatenate([rng.binomial(1, mean, (50, R)) for mean in MEANS[:, 2]])
-    control = [Sums(n=100.0, r=float(r), r2=float(r)) for r in half.sum(axis=0)]
-    found = [gain_over_control(*both, RewardRule()) for both in zip(sums(played), control, strict=True)]
-    expected = (played.probabilities * np.repeat(MEANS, 500, axis=0)[:, None]).sum(axis=(0, 2)).mean()
-    assert LOW <= n_held(found, expected - 1_000 * MEANS[:, 2].mean()) <= HIGH
 
 
 def test_few_decisions_make_a_wide_interval_and_not_a_wrong_one() -> None:
@@ -150,9 +142,8 @@ def test_half_the_propensity_would_be_caught(played: Played) -> None:
 
 def test_leaving_out_what_was_seen_makes_gains_as_sharp_as_they_are(played: Played) -> None:
     """The interval of an arm served half the time is narrower than that of its mean times n."""
-    total, arm = sums(played), sums(played, 0)
-    gain = widths([gain_over_arm(*both, RewardRule()) for both in zip(total, arm, strict=True)])
-    mean = 1_000 * widths([mean_reward(one, RewardRule()) for one in arm])
+    gain = widths([gain_over_arm(one, RewardRule()) for one in compared(played, 0)])
+    mean = 1_000 * widths([mean_reward(one, RewardRule()) for one in sums(played, 0)])
     assert np.median(gain) < 0.95 * np.median(mean)
 
 

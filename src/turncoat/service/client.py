@@ -23,6 +23,7 @@ import msgspec
 from turncoat.optional_imports import require
 from turncoat.service import errors, messages
 from turncoat.service.errors import Problem, Unavailable, Unprocessable
+from turncoat.service.gain_messages import Gains
 
 T = TypeVar("T")
 
@@ -144,6 +145,10 @@ class Client(messages.DecideMethod):
     def switches(self, key: str) -> list[messages.Switch]:
         """The changes of the best arm that the learner believes in."""
         return self._get(_experiment(key, "switches"), list[messages.Switch])
+
+    def gain(self, key: str) -> Gains:
+        """What learning has gained, over control first."""
+        return self._get(_experiment(key, "gain"), Gains)
 
     def audit(self, key: str | None = None) -> list[messages.AuditEntry]:
         """Who changed what."""

@@ -20,12 +20,14 @@ from turncoat.service.errors import Problem
 from turncoat.service.experiments import audit, changes, draw, erasure, queries, record
 from turncoat.service.experiments.aggregates import WIDTHS
 from turncoat.service.experiments.early_rewards import expire_orphans, join_decisions
+from turncoat.service.experiments.gain import read_gains
 from turncoat.service.experiments.learn import MOST, apply
 from turncoat.service.experiments.randomness import Randomness, SystemRandomness
 from turncoat.service.experiments.retention import Pruner
 from turncoat.service.experiments.snapshot_cache import SnapshotCache, read_snapshot
 from turncoat.service.experiments.unused import end_unused
 from turncoat.service.experiments.waiting import GROWING, MARGIN, has_doubled, pulls_to_plan
+from turncoat.service.gain_messages import Gains
 from turncoat.service.messages import Command, Decide, Result, Tell
 from turncoat.service.store.interface import Store, StoreDown, WriteConflict
 from turncoat.service.validation import checked
@@ -172,8 +174,8 @@ class Engine(messages.DecideMethod):
             session.run("DELETE FROM idempotency WHERE expires_at <= :now", now=now)
             end_unused(session, now)
             for width, kept in WIDTHS.items():
-                if kept < float("inf"):
-                    session.run("DELETE FROM bucket WHERE width = :width AND start < :start",
+                for table in ("bucket", "comparison") if kept < float("inf") else ():
+                    session.run(f"DELETE FROM {table} WHERE width = :width AND start < :start",
                                 width=width, start=int(now - kept))  # fmt: skip
 
     def refresh(self) -> None:
@@ -253,6 +255,10 @@ class Engine(messages.DecideMethod):
     def switches(self, key: str) -> list[messages.Switch]:
         """The changes of the best arm that the learner believes in."""
         return self.read(queries.read_switches, key)
+
+    def gain(self, key: str) -> Gains:
+        """What learning has gained, over control first."""
+        return self.read(read_gains, key, self.clock.now())
 
     def audit(self, key: str | None = None) -> list[messages.AuditEntry]:
         """Who changed what."""

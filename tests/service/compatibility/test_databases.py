@@ -200,6 +200,21 @@ def _id(made: dict[str, Any]) -> dict[str, str]:
     return {"decision_id": made["decision_id"]}
 
 
+def test_gains_leave_out_what_cannot_be_compared(earlier: Earlier) -> None:
+    """What was closed then has a reward and no comparison: it is counted, and said to be from before the upgrade."""
+    with application(earlier.database, earlier.clock) as asked:
+        for key in earlier.experiments:
+            found = earlier.get(asked, f"/v1/experiments/{key}/gain")
+            control = found["gains"][0]
+            assert control["over"] == "control" and control["total"] is None
+            left = {one["reason"]: one["n"] for one in control["left_out"]}
+            assert sum(left.values()) == found["n_learn"] and set(left) <= {"before_upgrade", "no_control", "too_few"}
+        asked.work()
+        assert any(
+            earlier.get(asked, f"/v1/experiments/{key}/gain")["gains"][0]["left_out"] for key in earlier.experiments
+        )
+
+
 def test_windows_that_were_open_end(earlier: Earlier) -> None:
     """Past the window's end decisions expire or get the default, and collected rewards are aggregated."""
     with application(earlier.database, earlier.clock) as asked:

@@ -29,9 +29,9 @@ from turncoat.service.dashboard.charts import (
     value_axis,
     whisker,
 )
-from turncoat.service.dashboard.data.estimates import Estimate
 from turncoat.service.dashboard.formats import about, count, figure, plain, share, signed, size, span
 from turncoat.service.dashboard.pages.renderer import from_facts, gauge_rows, tiles
+from turncoat.service.experiments.estimates import Estimate
 
 EVIL = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 NOON = 1_763_208_000.0  # 15 November 2025, 12:00 UTC

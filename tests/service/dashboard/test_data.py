@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,12 @@ from turncoat.service.engine import Engine
 from turncoat.service.errors import NotFound
 from turncoat.service.store import open_store
 from turncoat.service.store.interface import DeferredResult, Row, Session, Store
+
+CHANCES = """
+    SELECT d.arm, d.propensity, d.reward, COALESCE(d.probabilities, v.probabilities)
+    FROM decision d JOIN version v ON v.experiment = d.experiment AND v.version = d.version
+    WHERE d.stream = 'learn' AND d.reward IS NOT NULL AND d.decided_at < :until
+"""
 
 
 class Decision(NamedTuple):
@@ -88,41 +95,44 @@ def test_means_by_window_are_those_of_the_log(page: Page, log: list[Decision]) -
         assert total is None or total.value == pytest.approx(sum(r for _, _, r in period) / len(period))
 
 
-def test_the_gain_over_control_is_that_of_the_log(page: Page, log: list[Decision]) -> None:
-    (gain,) = [one for one in page.gains if one.over == "control"]
-    end, since = end_of(page.windows), gain.since
-    truth = naive.gain_over_control(rows(log, end, since=since), rows(log, end, "control", since), 0.0, 1.0)
-    assert (gain.gain.value, gain.gain.low, gain.gain.high) == pytest.approx(truth)
-    assert page.gained[-1] == gain.gain
+def test_the_gain_over_control_is_that_of_the_log(told: History, page: Page, log: list[Decision]) -> None:
+    """No setting of control's changes, and every request could be control: there is one stratum. All have a unit."""
+    with told.store.reading() as session:
+        sql = "SELECT unit, reward FROM decision WHERE stream = 'control' AND reward IS NOT NULL"
+        units = [(0, int(unit[-4:], 16) % 64, reward) for unit, reward in session.rows(sql)]
+    gain, until = page.gains.gains[0], page.gains.until.timestamp()
+    strata = [([r for _, _, r in rows(log, until)], [r for _, _, r in rows(log, until, "control")])]
+    assert gain.over == "control" and gain.total is not None and not gain.left_out
+    truth = naive.gain_over_stream(strata, 0.0, 1.0, naive.clustering(units, [gain.n]))
+    assert (gain.total.value, gain.total.low, gain.total.high) == pytest.approx(truth)
+    last = page.gained[-1]
+    assert last is not None and (last.value, last.low, last.high) == pytest.approx(truth)
+    assert page.edges[-1] == until and len(page.edges) == len(page.gained) + 1
+    assert page.gains == told.engine.gain(told.key)
 
 
-def test_gains_over_arms_are_those_of_the_log(page: Page, log: list[Decision]) -> None:
-    """Ends to 3 % of the width, since Σwr² is made of buckets' means. An arm counts from when it was added."""
-    found = {one.name: one for one in page.gains if one.over == "arm"}
-    assert set(found) == {"classic", "one-click", "banner", "video"}
-    assert found["video"].since > page.windows.start and found["banner"].since == page.windows.start
-    for arm, gain in found.items():
-        truth = naive.gain_over_path([(arm, rows(log, end_of(page.windows), since=gain.since))], 0.0, 1.0)
-        width = truth[2] - truth[1]
-        assert gain.gain.value == pytest.approx(truth[0])
-        assert (gain.gain.low, gain.gain.high) == pytest.approx(truth[1:], abs=0.03 * width)
+def test_gains_over_arms_are_those_of_the_log(told: History, page: Page) -> None:
+    """Each is judged by the decisions in which it had a chance of a hundredth. Control measures its own arm."""
+    with told.store.reading() as session:
+        found = session.rows(CHANCES, until=page.gains.until.timestamp())
+    decisions = [(arm, q, r, json.loads(shares)) for arm, q, r, shares in found]
+    gains = {one.arm: one for one in page.gains.gains if one.over == "arm"}
+    assert set(gains) == {"one-click", "banner", "video"}
+    for arm, gain in gains.items():
+        own = [row for row in decisions if row[3].get(arm, 0.0) >= 0.01]
+        truth = naive.gain_over_arm(
+            str(arm), [(one, q, r) for one, q, r, _ in own], [shares[arm] for *_, shares in own], 0.0, 1.0
+        )
+        assert gain.total is not None and gain.n == len(own)
+        assert (gain.total.value, gain.total.low, gain.total.high) == pytest.approx(truth)
+        assert sum(left.n for left in gain.left_out) == page.gains.n_learn - gain.n
+    assert gains["banner"].n < page.gains.n_learn and gains["video"].n < page.gains.n_learn
 
 
-def test_an_arm_that_was_paused_could_not_be_served_all_the_time(page: Page) -> None:
-    """It was paused for 30 % of the time."""
-    reach = {one.name: one.reach for one in page.gains if one.over == "arm"}
-    assert reach["banner"] < 0.9 < min(reach["classic"], reach["one-click"])
-
-
-def test_the_gain_over_its_path_is_that_of_the_log(page: Page, log: list[Decision]) -> None:
-    path = [one for one in page.present.path if one.first < min(one.last, page.windows.n_windows)]
-    begins, end = page.windows.begins, end_of(page.windows)
-    pieces = [(one.arm, rows(log, min(begins(one.last), end), since=begins(one.first))) for one in path]
-    served = [(arm, some) for arm, some in pieces if any(row[0] == arm for row in some)]
-    truth = naive.gain_over_path(served, 0.0, 1.0)
-    (gain,) = [one.gain for one in page.gains if one.over == "path"]
-    assert gain.value == pytest.approx(truth[0])
-    assert (gain.low, gain.high) == pytest.approx(truth[1:], abs=0.03 * (truth[2] - truth[1]))
+def test_a_switch_is_worth_something_only_where_the_interval_says_so(page: Page) -> None:
+    assert any(one.worth for one in page.present.path)
+    for one in page.present.path:
+        assert one.worth is None or (one.worth.is_sure and not one.worth.is_thin and one.left is not None)
 
 
 def test_switches_are_the_learners_at_about_the_right_time(told: History, page: Page) -> None:
@@ -294,7 +304,7 @@ def test_no_query_reads_more_because_the_log_is_longer(told: History) -> None:
     data.experiment(told.key)
     data.experiments()
     assert len(spy.asked) > 20
-    large = ("decision", "version", "bucket", "refused", "inbox", "learner", "part")
+    large = ("decision", "version", "bucket", "comparison", "refused", "inbox", "learner", "part")
     for sql, values in spy.asked:
         bound = {name: "[1]" if isinstance(value, list) else value for name, value in values.items()}
         plain = sql.replace("IN :versions", "IN (SELECT value FROM json_each(:versions))")
@@ -302,5 +312,5 @@ def test_no_query_reads_more_because_the_log_is_longer(told: History) -> None:
             plan = [row[3] for row in session.rows(f"EXPLAIN QUERY PLAN {plain}", **bound)]
         scans = [step for step, table in itertools.product(plan, large) if step.startswith(f"SCAN {table}")]
         assert all("USING INDEX" in step and "LIMIT" in sql for step in scans), (sql, plan)
-        if any("SEARCH" in step for step in plan) and "bucket" in sql:
+        if any("SEARCH" in step for step in plan) and ("bucket" in sql or "comparison" in sql):
             assert any("start>? AND start<?" in step for step in plan), plan

@@ -28,10 +28,11 @@ def test_the_last_hour_counts_the_last_hour_alone(told: History) -> None:
     assert 0 < sum(line.n for line in hour.arms) == len(decided) < sum(line.n for line in whole.arms)
     settled = [
         one
-        for one in decided
-        if one.stream == "learn" and one.decided_at.timestamp() < hour.windows.begins(hour.windows.n_windows)
+        for one in log
+        if one.stream == "learn" and hour.edges[0] <= one.decided_at.timestamp() < hour.gains.until.timestamp()
     ]
-    own = next(gain for gain in hour.gains if gain.over == "control")
+    assert hour.begin - 60.0 < hour.edges[0] <= hour.begin
+    own = hour.gains.gains[0]
     assert own.n == len(settled)  # the gain is of these decisions
     assert hour.shares.times[0] == hour.begin and hour.shares.times == sorted(hour.shares.times)
     last, first = told.engine.timeline(told.key), hour.shares.rows[0]

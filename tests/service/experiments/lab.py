@@ -24,7 +24,7 @@ NOON = 1_800_000_000.0  # some day in 2027
 WINDOW = 100.0  # seconds
 TABLES = (
     *("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"),
-    *("idempotency", "sticky", "audit", "bucket", "checkpoint"),
+    *("idempotency", "sticky", "audit", "bucket", "checkpoint", "comparison", "unit_group"),
 )
 
 

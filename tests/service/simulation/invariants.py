@@ -45,7 +45,7 @@ POSITIONS = """
     WHERE applied_version IS NOT NULL
 """
 RAW = "SELECT experiment, decided_at, arm, stream, outcome, reward, propensity FROM decision WHERE outcome IS NOT NULL"
-TABLES = ("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused", "bucket")
+TABLES = ("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused", "bucket", "comparison")
 
 
 def same(what: str, stored: Any, expected: Any) -> None:
@@ -69,6 +69,7 @@ def check(world: World) -> None:
     check_keys_and_arms(world)
     check_positions(world)
     check_buckets(world)
+    check_comparisons(world)
     for table in TABLES:
         for row in world.rows(f"SELECT * FROM {table}"):
             if any(isinstance(value, float) and not math.isfinite(value) for value in row):
@@ -169,6 +170,25 @@ def check_buckets(world: World) -> None:
             for one, other in zip(sums, expected[cell], strict=True)
         ):
             raise Wrong(f"bucket {cell} has {sums}; the rows have {expected[cell]}")  # fmt: skip
+
+
+def check_comparisons(world: World) -> None:
+    """Every decision with a reward is in one stratum of control, or under the reason why not; none is there twice."""
+    stored = world.rows("""
+        SELECT experiment, SUM(n), SUM(r), SUM(rival_n), SUM(wr) FROM comparison
+        WHERE width = 10800 AND rival = 'control' GROUP BY experiment ORDER BY experiment
+    """)
+    expected = world.rows("""
+        SELECT experiment, SUM(CASE WHEN stream = 'learn' THEN 1 ELSE 0 END),
+               SUM(CASE WHEN stream = 'learn' THEN reward ELSE 0.0 END),
+               SUM(CASE WHEN stream = 'control' THEN 1 ELSE 0 END),
+               SUM(CASE WHEN stream = 'control' THEN reward ELSE 0.0 END)
+        FROM decision WHERE reward IS NOT NULL AND outcome IS NOT NULL AND stream <> 'holdout'
+        GROUP BY experiment ORDER BY experiment
+    """)
+    for row, wanted in zip(stored, expected, strict=True):
+        if row != pytest.approx(wanted, rel=1e-9, abs=1e-9):
+            raise Wrong(f"comparisons hold {row}; the rows have {wanted}")
 
 
 def check_learner(world: World, experiment: Experiment) -> None:

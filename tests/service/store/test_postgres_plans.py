@@ -114,7 +114,7 @@ def test_what_a_batch_reads_does_not_grow_with_the_log(postgres: PostgresStore) 
         session.insert("idempotency", keys, [(1, f"u{i:06}", "", b"", 1.0) for i in range(N)])
         held = ("experiment", "unit", "decision_id", "answer")
         session.insert("sticky", held, [(1, f"u{i:06}", f"d{i:06}", b"") for i in range(N)])
-        session.insert("version", learn.VERSION, [(1, i, 0.0, "rewards", None, 1, "{}", "", 1) for i in range(N)])
+        session.insert("version", learn.VERSION, [(1, i, 0.0, "rewards", None, 1, "{}", "", 1, None) for i in range(N)])
         session.insert("bucket", (*KEYS, *SUMS), [(1, 10, i, "x", "learn", *[1] * len(SUMS)) for i in range(N)])
     with emptied(postgres) as session:
         before: dict[str, int] = dict(session.rows(READ))

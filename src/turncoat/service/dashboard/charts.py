@@ -19,8 +19,8 @@ import msgspec
 from markupsafe import Markup, escape
 
 from turncoat.service.clock import as_datetime
-from turncoat.service.dashboard.data.estimates import Estimate
 from turncoat.service.dashboard.formats import figure, plain
+from turncoat.service.experiments.estimates import Estimate
 
 BOX = 1000
 FOOT = 22  # pixels below a chart, for the time axis

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from turncoat.service.store.interface import Row
 
-WIDTHS = {10: 7_200.0, 300: 691_200.0, 10_800: float("inf")}  # width: retention, in seconds
+FINE, MIDDLE, COARSE = 10, 300, 10_800
+WIDTHS = {FINE: 7_200.0, MIDDLE: 691_200.0, COARSE: float("inf")}  # width: retention, in seconds
+MOST = 60  # windows that a life is divided into
 SMALLEST = 1e-30  # propensity: with it sums of w² r² stay finite
 KEYS = ("experiment", "width", "start", "arm", "stream")
 SUMS = ("n", "n_rewarded", "n_defaulted", "n_expired", "r", "r2", "w", "w2", "wr", "w2r", "w2r2")
@@ -55,3 +57,14 @@ def terms(one: Closed) -> tuple[float, ...]:
         return (*counts, *[0.0] * (len(SUMS) - len(counts)))
     r, w = one.reward, 1.0 / max(one.propensity, SMALLEST)
     return (*counts, r, r * r, w, w * w, w * r, w * w * r, w * w * r * r)
+
+
+def width_for(age: float) -> int:
+    """The narrowest buckets that are retained for this age, unless there would be too many."""
+    return FINE if age <= 7_000.0 else MIDDLE if age <= 345_600.0 else COARSE
+
+
+def step_for(age: float) -> int:
+    """The length of a window in seconds: a multiple of the buckets' width."""
+    width = width_for(age)
+    return width * max(-(-int(age) // (width * MOST)), 1)

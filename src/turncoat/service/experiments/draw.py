@@ -82,7 +82,7 @@ def _draw_arm(
     cache: SnapshotCache, snapshot: Snapshot, now: float, randomness: Randomness, ask: messages.Ask, unit: str | None
 ) -> tuple[messages.Decided, Row]:
     context = _check(snapshot, ask)
-    stream, allowed = _stream(snapshot, ask, randomness.uniform() if unit is None else place_of(unit))
+    stream, allowed = stream_of(snapshot, ask, randomness.uniform() if unit is None else place_of(unit))
     distribution = snapshot.distribution(stream, allowed, lambda: cache.learner(snapshot))
     arm = distribution.draw(randomness.uniform())
     expires_at = None if ask.deferred else now + snapshot.config.reward_window_s
@@ -101,7 +101,7 @@ def _draw_arm(
     return answer, (*drawn, snapshot.version, stream, answer.reason, unit, context, now, expires_at)
 
 
-def _stream(snapshot: Snapshot, ask: messages.Ask, place: float) -> tuple[messages.Stream, Sequence[str] | None]:
+def stream_of(snapshot: Snapshot, ask: messages.Ask, place: float) -> tuple[messages.Stream, Sequence[str] | None]:
     """The stream that the unit's hash (or a random number) falls into, and the arms allowed there."""
     config = snapshot.config
     share = 0.0

@@ -28,6 +28,7 @@ from turncoat.service import messages
 from turncoat.service.clock import Clock
 from turncoat.service.experiments.aggregates import KEYS, SUMS, Closed, bucket_rows
 from turncoat.service.experiments.audit import append_entry
+from turncoat.service.experiments.comparisons import Compared, Version, add_comparisons, control_json
 from turncoat.service.experiments.early_rewards import INBOX, REFUSED
 from turncoat.service.experiments.rewards import HOLD
 from turncoat.service.experiments.snapshot import Learner, Snapshot, served_by, to_json
@@ -49,15 +50,18 @@ DUE = """
 """
 PENDING = """
     SELECT i.decision_id, i.value, i.received_at, i.observed_at, i.source,
-           d.arm, d.propensity, d.allowed, d.stream, d.decided_at, d.applied_version, d.version
+           d.arm, d.propensity, d.allowed, d.stream, d.decided_at, d.applied_version, d.version,
+           d.probabilities, d.unit
     FROM inbox i JOIN decision d ON d.id = i.decision_id
     WHERE i.experiment = :experiment ORDER BY i.received_at, i.decision_id LIMIT :limit
 """
-PLANNED = "SELECT version, m FROM version WHERE experiment = :experiment AND version IN :versions"
+PLANNED = """
+    SELECT version, m, control, probabilities FROM version WHERE experiment = :experiment AND version IN :versions
+"""
 PARTS = "SELECT decision_id, value FROM part WHERE decision_id IN :ids ORDER BY received_at, reward_id"
 TAKEN = "DELETE FROM inbox WHERE decision_id IN :ids"
 CLOSING = ("id", "outcome", "reward", "rewarded_at", "observed_at", "applied_version", "applied_position")
-VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum", "m")
+VERSION = ("experiment", "version", "at", "kind", "detail", "n_learned", "probabilities", "checksum", "m", "control")
 ADVANCE = "UPDATE experiment SET version = :new, revision = :revision WHERE id = :id AND version = :old"
 TRIED = "UPDATE arm SET tried = 1 WHERE experiment = :experiment AND arm IN :arms"
 KEEP = """
@@ -97,6 +101,8 @@ class PendingReward(NamedTuple):
     decided_at: float
     applied_version: int | None
     version: int
+    probabilities: str | None
+    unit: str | None
 
 
 def apply(store: Store, cache: SnapshotCache, clock: Clock, snapshot: Snapshot) -> int:
@@ -142,13 +148,13 @@ class _Pass:
         waiting = [PendingReward(*row) for row in pending()]
         if not waiting:
             return self._plan_ahead()
-        n_waiting, m = len(waiting), self._planned(waiting)
-        waiting = self._first_of(waiting, m)
+        n_waiting, self._versions = len(waiting), self._drawn_from(waiting)
+        waiting = self._first_of(waiting)
         good = [one for one in waiting if self._is_good(one)]
         taught = [one for one in good if one.stream == "learn" and one.value is not None]  # the others do not train it
         self._before, learner = take_learner(self._session, self._cache, self._before, self._now)
         index_of = {label: index for index, label in enumerate(learner.arms)}
-        rows = [(one.arm, one.propensity, one.allowed, m[one.version], one.value) for one in taught]
+        rows = [(one.arm, one.propensity, one.allowed, self._versions[one.version].m, one.value) for one in taught]
         observe(learner, self._rule, index_of, rows)
         if self._refused:
             self._session.insert("refused", REFUSED, self._refused)
@@ -188,35 +194,42 @@ class _Pass:
         self._refused.append((one.decision_id, self._before.id, None, one.value, one.received_at, "late"))
         return False
 
-    def _planned(self, waiting: Sequence[PendingReward]) -> dict[int, int]:
-        """m of the versions that these decisions were drawn from."""
-        known = {self._before.version: self._before.m}
+    def _drawn_from(self, waiting: Sequence[PendingReward]) -> dict[int, Version]:
+        """The versions that these decisions were drawn from."""
+        now = self._before
+        known = {now.version: Version(now.m, control_json(now), to_json(now.probabilities))}
         others = sorted({one.version for one in waiting} - set(known))
         rows = self._session.rows(PLANNED, experiment=self._before.id, versions=others) if others else []
-        return known | dict(rows)
+        return known | {number: Version(*rest) for number, *rest in rows}
 
-    def _first_of(self, waiting: list[PendingReward], m: Mapping[int, int]) -> list[PendingReward]:
+    def _first_of(self, waiting: list[PendingReward]) -> list[PendingReward]:
         """As many as are learned without delaying decisions: of hundreds of arms, where m is large, fewer than MOST."""
         K = len(self._before.learned())
         if K * len(waiting) <= MOST_PLANNED:
             return waiting
-        planned = list(accumulate(min(K, m[one.version]) for one in waiting))
+        planned = list(accumulate(min(K, self._versions[one.version].m) for one in waiting))
         return waiting[: max(bisect_right(planned, MOST_PLANNED), 1)]
 
     def _close(self, learner: Learner, good: Sequence[PendingReward], taught: Sequence[PendingReward]) -> Snapshot:
         version = self._before.version + 1
         rows: list[Row] = []
         closed: list[Closed] = []
+        compared: list[Compared] = []
         for position, one in enumerate(good):
             outcome = "rewarded" if one.source != "default" else "expired" if one.value is None else "defaulted"
             rows.append((one.decision_id, outcome, one.value, one.received_at, one.observed_at, version, position))
             closed.append(Closed(one.decided_at, one.arm, one.stream, outcome, one.value, one.propensity))
+            if one.value is not None:
+                drawn = self._versions[one.version]
+                fields = one.decided_at, one.arm, one.stream, one.value, one.propensity, one.allowed, one.unit
+                compared.append(Compared(*fields, drawn.control, one.probabilities or drawn.probabilities))
         self._session.update("decision", CLOSING, rows)
         if taught:
             delays = with_delays(self._before.delays, [self._now - one.decided_at for one in taught])
             self._before = replace(self._before, delays=delays)
         m = self._pulls()
         self._session.add_up("bucket", KEYS, SUMS, bucket_rows(self._before.id, closed))
+        add_comparisons(self._session, self._before.id, compared)
         between = replace(self._mark_tried({one.arm for one in taught}), m=m())
         return advance(self._session, between, learner, "rewards", self._now, n_learned=len(taught))
 
@@ -288,7 +301,18 @@ def advance(
         session.send(
             KEEP, id=snapshot.id, version=version, state=state, checksum=digest, rule=rule, delays=snapshot.delays
         )
-    row = (snapshot.id, version, now, kind, detail, n_learned, to_json(served), digest, snapshot.m)
+    row = (
+        snapshot.id,
+        version,
+        now,
+        kind,
+        detail,
+        n_learned,
+        to_json(served),
+        digest,
+        snapshot.m,
+        control_json(snapshot),
+    )
     session.insert("version", VERSION, [row])
     return replace(
         snapshot,

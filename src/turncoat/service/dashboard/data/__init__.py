@@ -2,7 +2,7 @@
 
     windows        an experiment's life in at most 60 windows of time, from buckets
     estimates      means and gains from sums, with intervals
-    gains          what learning has gained, by window
+    segments       the path that the learner believes in, by window
     search         which experiments have a word in the key or a tag
     recent         the last 2,000 decisions, what is open, what was refused
     explanation    what the learner says of itself
@@ -20,15 +20,18 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.dashboard.data import recent, tables
-from turncoat.service.dashboard.data.estimates import Estimate, add, mean_reward
 from turncoat.service.dashboard.data.explanation import Explanation, read_explanation
-from turncoat.service.dashboard.data.gains import Gain, Segment, gain_series, gains, segments
 from turncoat.service.dashboard.data.recent import Backlog, Latest
 from turncoat.service.dashboard.data.search import find
+from turncoat.service.dashboard.data.segments import Segment, segments, with_worth
 from turncoat.service.dashboard.data.tables import ArmLine, Change, Shares
-from turncoat.service.dashboard.data.windows import FINE, RANGES, Windows, read_windows, step_for
+from turncoat.service.dashboard.data.windows import RANGES, Windows, read_windows
+from turncoat.service.experiments.aggregates import FINE, step_for
+from turncoat.service.experiments.estimates import Estimate, add, mean_reward
+from turncoat.service.experiments.gain import Comparisons, gain_series, gains, read_comparisons
 from turncoat.service.experiments.snapshot import Snapshot
 from turncoat.service.experiments.snapshot_cache import read_snapshot, read_snapshots
+from turncoat.service.gain_messages import Gain, Gains
 from turncoat.service.store.interface import Session, Store
 
 T = TypeVar("T")
@@ -52,7 +55,6 @@ class Present(NamedTuple):
     pace: float
     backlog: Backlog
     reward: Estimate | None  # of the learn stream, in the last settled hour
-    control: Estimate | None
     explanation: Explanation
     path: list[Segment]
 
@@ -96,7 +98,9 @@ class Page(NamedTuple):
     wide_windows: Windows  # fewer and longer ones
     means: dict[str, list[Estimate | None]]
     own: list[Estimate | None]
-    gains: list[Gain]
+    gains: Gains
+    headline: Gain | None  # over control, or else over holdout
+    edges: list[float]  # of the windows of `gained`
     gained: list[Estimate | None]
     latest: Latest
     hours: dict[str, list[int]]
@@ -148,9 +152,7 @@ class DashboardData:
         )
         explanation = self._cached("explanation", head, now, patience, lambda: read_explanation(session, head.id))
         cells = recent.read_recent(session, head.id, settled, age)
-        control = config.control.arm if config.control is not None else None
         ours = add(cell.sums for cell in cells if cell.stream == "learn").unweighted
-        theirs = add(cell.sums for cell in cells if cell.stream == "control" and cell.arm == control)
         present = Present(
             now,
             head,
@@ -158,28 +160,28 @@ class DashboardData:
             recent.read_pace(session, head.id, config.reward_window_s, age, now),
             recent.read_backlog(session, head.id, now),
             mean_reward(ours, config.reward),
-            mean_reward(theirs, config.reward),
             explanation,
-            segments(windows, explanation.switches, explanation.best, explanation.rounds, config.reward),
+            segments(windows, explanation.switches, explanation.best, explanation.rounds),
         )
         return present, windows
 
     def _page(self, session: Session, head: Snapshot, now: float, within: str) -> Page:
         present, everything = self._present(session, head, now, patience=2.5)
-        begin, path, rewards = head.created_at, present.path, head.config.reward
+        begin, rewards = head.created_at, head.config.reward
+        compared = read_comparisons(session, head, now)
+        present = present._replace(path=with_worth(present.path, everything, compared, rewards))
         if now - RANGES.get(within, math.inf) > begin:
-            begin, said = now - RANGES[within], present.explanation
+            begin = now - RANGES[within]
             fresh = step_for(now - begin) / 20.0
             everything = self._cached(within, head, now, fresh, lambda: read_windows(session, head.id, begin, now))
-            path = segments(everything, said.switches, said.best, said.rounds, rewards)
+            compared = read_comparisons(session, head, now, begin)
         windows = everything.until(head.created_at if present.is_waiting else present.settled)
         wide = windows.merged(WIDE)
         arms = tables.read_arms(session, head, everything, windows)
         names = [row.arm for row in head.arms]
-        control = head.config.control.arm if head.config.control is not None else None
-        added = {line.row.arm: line.added_at for line in arms if line.n}
-        found = gains(windows, control, added, path, rewards)
-        rival = next((one.name for one in found if one.over == "arm" and not one.gain.is_thin), None)
+        found = gains(compared)
+        streams = [one for one in found.gains if one.over != "arm" and one.total is not None]
+        headline = streams[0] if streams else None
         latest = self._cached("latest", head, now, FEEDBACK, lambda: recent.read_latest(session, head.id, len(names)))
         hours = self._cached("hours", head, now, FEEDBACK, lambda: recent.read_hours(session, head.id, now))
         return Page(
@@ -194,11 +196,18 @@ class DashboardData:
             means=tables.window_means(wide, names, rewards),
             own=tables.own_means(wide, rewards),
             gains=found,
-            gained=gain_series(windows, control, rival, rewards),
+            headline=headline,
+            edges=edges_of(compared),
+            gained=[] if headline is None else gain_series(compared, headline.over),
             latest=latest,
             hours=hours,
             audit=tables.read_changes(session, head.key),
         )
+
+
+def edges_of(compared: Comparisons) -> list[float]:
+    """The edges of the windows of a gain's series."""
+    return [*(compared.start + i * compared.step for i in range(compared.n_windows)), compared.until]
 
 
 def alarms(

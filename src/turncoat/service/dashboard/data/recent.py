@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from turncoat.service.dashboard.data.estimates import SampleRatio, sample_ratio
-from turncoat.service.dashboard.data.windows import FINE, MIDDLE, Cell, read_cells
+from turncoat.service.dashboard.data.windows import Cell, read_cells
+from turncoat.service.experiments.aggregates import FINE, MIDDLE
+from turncoat.service.experiments.estimates import SampleRatio, sample_ratio
 from turncoat.service.store.interface import Row, Session
 
 LAST = 2_000  # decisions read, of all experiments

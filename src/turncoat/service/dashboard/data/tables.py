@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from turncoat.service.dashboard.data.estimates import Estimate, Sums, add, mean_reward
 from turncoat.service.dashboard.data.recent import read_open
 from turncoat.service.dashboard.data.windows import Windows, by_window
+from turncoat.service.experiments.estimates import Estimate, Sums, add, mean_reward
 from turncoat.service.experiments.queries import even_step
 from turncoat.service.experiments.snapshot import ArmRow, Snapshot
 from turncoat.service.messages import RewardRule

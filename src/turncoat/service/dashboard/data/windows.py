@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from turncoat.service.dashboard.data.estimates import Sums, add
+from turncoat.service.experiments.aggregates import step_for, width_for
+from turncoat.service.experiments.estimates import Sums, add
 from turncoat.service.store.interface import Session
 
-MOST = 60
 LONGEST = 90 * 86_400.0  # seconds: older decisions are left out
-FINE, MIDDLE, COARSE = 10, 300, 10_800
 RANGES = {"hour": 3_600.0, "day": 86_400.0, "week": 604_800.0}  # the last one of each can be looked at
 SUMMED = """
     SELECT start / :step, arm, stream, SUM(n), SUM(n_rewarded), SUM(n_defaulted), SUM(n_expired),
@@ -83,17 +82,6 @@ class Windows:
         for cell in self.cells:
             found.setdefault(cell.stream, []).append(cell)
         return found
-
-
-def width_for(age: float) -> int:
-    """The narrowest buckets that are retained for this age, unless there would be too many."""
-    return FINE if age <= 7_000.0 else MIDDLE if age <= 345_600.0 else COARSE
-
-
-def step_for(age: float) -> int:
-    """The length of a window in seconds: a multiple of the buckets' width."""
-    width = width_for(age)
-    return width * max(-(-int(age) // (width * MOST)), 1)
 
 
 def read_windows(session: Session, experiment: int, begin: float, now: float) -> Windows:

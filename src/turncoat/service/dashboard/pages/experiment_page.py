@@ -11,14 +11,14 @@ from markupsafe import Markup
 from turncoat.service.dashboard import charts
 from turncoat.service.dashboard.charts import Caption, Layer, Mark, banded, bars, reach, stacked, whisker
 from turncoat.service.dashboard.data import Page
-from turncoat.service.dashboard.data.estimates import THIN, Estimate
-from turncoat.service.dashboard.data.gains import Gain, Segment
 from turncoat.service.dashboard.data.recent import MOST_OPEN
+from turncoat.service.dashboard.data.segments import Segment
 from turncoat.service.dashboard.data.tables import Shares
-from turncoat.service.dashboard.formats import moment, share
+from turncoat.service.dashboard.formats import count, moment, share
+from turncoat.service.experiments.estimates import THIN, Estimate
 from turncoat.service.experiments.snapshot import to_json
+from turncoat.service.gain_messages import Gain, Interval, LeftOut
 
-FULL_REACH = 0.95  # an arm that could be served in fewer decisions gets a note
 MOST_LAYERS, MOST_PANELS, MOST_ROWS = 12, 12, 50  # there are twelve colours
 KINDS = {
     "rewarded": ("rewarded", "decisions whose reward came in time"),
@@ -133,7 +133,7 @@ def pictures(page: Page, shown: set[str], colours: Mapping[str, str]) -> dict[st
             edges[-1],
         ),
         "panels": panels(page, shown, colours),
-        "gain": gain_picture(page, edges),
+        "gain": gain_picture(page),
     }
 
 
@@ -151,12 +151,12 @@ def panels(page: Page, shown: set[str], colours: Mapping[str, str]) -> list[dict
     return found
 
 
-def gain_picture(page: Page, edges: list[float]) -> Markup:
+def gain_picture(page: Page) -> Markup:
     """The headline's gain over time."""
-    if headline(page) is None or len(page.gained) < 2 or not any(page.gained):
+    if page.headline is None or len(page.gained) < 2 or not any(page.gained):
         return Markup("")
     caption = Caption("Gain over time", _about("At the end", page.gained[-1]))
-    return banded(caption, edges, page.gained, "accent", height=160)
+    return banded(caption, page.edges, page.gained, "accent", height=160)
 
 
 def _about(when: str, one: Estimate | None) -> str:
@@ -165,53 +165,45 @@ def _about(when: str, one: Estimate | None) -> str:
 
 
 def headline(page: Page) -> dict[str, Any] | None:
-    """The gain that people will quote: over control, or else over the best fixed arm."""
-    one = next((gain for gain in page.gains if gain.over in ("control", "arm")), None)
-    if one is None or one.gain.is_thin:
+    """The gain that people will quote: over control, or else over holdout."""
+    one = page.headline
+    if one is None or one.total is None:
         return None
-    is_control = one.over == "control"
-    return {
-        "gain": one,
-        "label": "control" if is_control else "the best fixed arm",
-        "phrase": "control" if is_control else f"always {one.name}",
-        "tone": tone(one.gain),
-    }
+    return {"gain": one, "label": one.over, "tone": tone(one.total)}
 
 
-def tone(one: Estimate) -> str:
+def tone(one: Interval) -> str:
     """The CSS class of a gain: significant and positive, significant and negative, or neither."""
-    return "" if not one.is_sure else "good" if one.value > 0.0 else "bad"
+    return "good" if one.low > 0.0 else "bad" if one.high < 0.0 else ""
 
 
 def gain_rows(page: Page, shown: set[str], colours: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The table of gains."""
-    listed = [one for one in page.gains if one.over != "arm" or one.name in shown]
-    ends = [end for one in listed for end in (one.gain.low, one.gain.high)]
+    """The table of gains: those that are estimated, thin ones last; then why the others are not."""
+    listed = [one for one in page.gains.gains if one.over != "arm" or one.arm in shown]
+    listed.sort(key=lambda one: (one.total is None, one.effective < THIN))
+    known = {id(one): one.per_decision for one in listed if one.per_decision is not None}
+    ends = [end for one in known.values() for end in (one.low, one.high)]
     axis = charts.value_axis(min([0.0, *ends]), max([0.0, *ends]))
     return [
         {
             "gain": one,
-            "colour": colours.get(one.name, ""),
-            "note": gain_note(one, page),
-            "percent": "" if one.share is None else f"{100.0 * one.share:+.0f} %".replace("-", "−"),
-            "picture": whisker(one.gain, axis, colours.get(one.name, "")),
+            "colour": colours.get(one.arm or "", ""),
+            "is_thin": one.effective < THIN,
+            "left_out": sum(left.n for left in one.left_out),
+            "why": left_out(one.left_out),
+            "picture": whisker(_estimate(known.get(id(one)), one), axis, colours.get(one.arm or "", "")),
         }
         for one in listed
     ]
 
 
-def gain_note(one: Gain, page: Page) -> str:
-    """Caveats of a figure."""
-    if one.over == "path":
-        return "from the same decisions that it learned the switches from, so the path looks better than it was"
-    notes = []
-    if one.since > page.windows.start:
-        notes.append(f"since {moment(one.since)}")
-    if one.gain.is_thin:
-        notes.append("few decisions")
-    elif one.reach < FULL_REACH:
-        notes.append(f"could be served in at most {share(one.reach)} of the decisions, and is judged by those")
-    return "; ".join(notes)
+def _estimate(one: Interval | None, gain: Gain) -> Estimate | None:
+    return None if one is None else Estimate(one.value, one.low, one.high, gain.effective)
+
+
+def left_out(several: list[LeftOut]) -> str:
+    """How many decisions a gain says nothing about, and why."""
+    return "; ".join(f"{count(one.n)}: {one.meaning}" for one in several)
 
 
 def arm_rows(page: Page, rows: list[Any], colours: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from functools import partial
 
 from turncoat.service import messages as m
 from turncoat.service.api_keys import IssuedKey, KeyRecord, NewKey
+from turncoat.service.gain_messages import Gains
 from turncoat.service.http import limits
 from turncoat.service.http.fast_path import FastAnswer, FastCommand
 from turncoat.service.http.route import Route
@@ -48,6 +49,7 @@ ROUTES = (
     Route("GET", f"{EXPERIMENT}/state", "read", e.get_state, gives=m.LearnerState),
     Route("GET", f"{EXPERIMENT}/timeline", "read", e.get_timeline, gives=list[m.VersionPoint], query=("limit",)),
     Route("GET", f"{EXPERIMENT}/switches", "read", e.get_switches, gives=list[m.Switch]),
+    Route("GET", f"{EXPERIMENT}/gain", "read", e.get_gain, gives=Gains),
     Route("GET", f"{EXPERIMENT}/audit", "read", e.get_audit, gives=list[m.AuditEntry]),
     Route("GET", f"{EXPERIMENT}/log.ndjson", "read", d.get_log, each=m.LogLine),
     Route("POST", "/v1/erasures", "admin", e.erase_unit, m.Erasure, m.Erased),

@@ -9,6 +9,7 @@ from typing import TypeVar
 from turncoat.service import messages
 from turncoat.service.api_keys import Holder
 from turncoat.service.errors import Malformed
+from turncoat.service.gain_messages import Gains
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.responses import Header, Response, json_response
 from turncoat.service.http.route import Call
@@ -82,6 +83,11 @@ async def get_switches(context: AppContext, call: Call) -> Response:
     """The changes of the best arm that the learner believes in."""
     await context.learners_loaded()
     return await context.query_list(partial(context.engine.switches, call.params["key"]))
+
+
+async def get_gain(context: AppContext, call: Call) -> Gains:
+    """What learning has gained, over control first: sums and per decision, with intervals and what they leave out."""
+    return await context.query(partial(context.engine.gain, call.params["key"]))
 
 
 async def get_audit(context: AppContext, call: Call) -> Response:

@@ -4,20 +4,26 @@ A decision with weight w = 1 / propensity stands for w decisions. Of the learn s
     m = Σwr / Σw                               estimates the mean reward of a, had it always been served;
     V = Σw²(r − m)² / (Σw)²                    is the variance of m: the interval is m ± 1.96 √V;
     (Σw)² / Σw²                                is the number of evenly weighted decisions it is as good as.
-What learning has gained over serving a all the time, on the same n decisions with the total reward R, is R − n·m. Both
-terms hold the rewards of a's own decisions, so only what was *not* seen of a is uncertain: the variance is
-(n / Σw)² Σw(w − 1)(r − m)², and nothing if a was served all the time.
-The gain over the control stream is R − n·c with its mean c, and as those are other decisions both variances count:
-n²(V of the learn stream, unweighted, + V of control). It estimates the expected gain.
+A gain is the reward R of n decisions of the learn stream minus what the same decisions would have brought, had they
+had the rival. R is known: only the rival's part is uncertain. (comparisons.py says which decisions may be compared.)
+    arm                    R − n·m. What was seen of a is known too: the variance is (n / Σw)² Σw(w − 1)(r − m)², or
+                           Σ(1/p − 1) over all n decisions, of which a had the probability p, times that of a reward.
+                           The first is right however rewards change, but noisy: its largest terms are the rarest. The
+                           second is steady. We take their geometric mean.
+    control, holdout       Σ over strata of R − n·c with the mean c of the rival's N decisions. They are a random sample
+                           of all n + N, so the variance of n·c is n²(1/N + 1/n) S² (Neyman 1923), with the rival's S².
+Units stay in their stream, and the decisions of one have things in common: the variance of n·c is then larger, by the
+factor that the sums of 64 random groups of units show (`clustering`). Arms are drawn anew for every decision, also of
+one unit, so gains over arms need no such factor.
 
 Rewards near an end of their range vary little until the other end has come: five zeros do not show that a sixth is
 sure. So intervals are those around the figure that four more decisions would give, two at either end ("plus four":
 Agresti & Coull, "Approximate is better than exact for interval estimation of binomial proportions", The American
-Statistician, 1998), each with the weight that Σw²/Σw gives. The figure itself is without them.
+Statistician, 1998), each with the weight that Σw²/Σw gives; strata share the four in proportion to n. The figure itself
+is without them.
 
-What the intervals take for granted: decisions are independent given their propensities (one unit that decides a
-hundred times counts as a hundred: then they are too narrow), a reward's absence does not depend on its value, and
-control's share did not change much while the world did.
+What the intervals take for granted: a reward's absence does not depend on its value, nor whether a deferred decision is
+used on its arm; and what one decision gets changes nothing for the others.
 """
 
 from __future__ import annotations
@@ -91,39 +97,73 @@ def mean_reward(arm: Sums, rewards: RewardRule) -> Estimate | None:
     return _around(arm.wr / arm.w, centre, half, arm.effective, rewards)
 
 
-def gain_over_control(learn: Sums, control: Sums, rewards: RewardRule) -> Estimate | None:
-    """What the learn stream brought above n times the mean of the control stream."""
-    if learn.n <= 0.0 or control.n <= 0.0:
-        return None
-    ours, theirs = (_plus_four(sums.unweighted, rewards) for sums in (learn, control))
-    half = Z * learn.n * math.sqrt(_square(ours) / ours.n**2 + _square(theirs) / theirs.n**2)
-    value, centre = (learn.r - learn.n * sums.r / sums.n for sums in (control, theirs))
-    return _around(value, centre, half, control.n)
+class ComparedSums(NamedTuple):
+    """The decisions of one stratum: n of the learn stream, which brought r, and those that had the rival.
 
-
-def gain_over_arm(learn: Sums, arm: Sums, rewards: RewardRule) -> Estimate | None:
-    """What the learn stream brought above what the arm would have brought, had it been served in each of its decisions.
-
-    `arm`: those decisions of the learn stream that served the arm.
+    `iw`: the sum of 1 / the probability of the rival, where it is an arm. `groups`: of the decisions that had the
+    rival, the sums n, r, r² of each group of units, for those that have a unit.
     """
-    return gain_over_path([(learn, arm)], rewards)
+
+    n: float
+    r: float
+    rival: Sums
+    iw: float = 0.0
+    groups: Mapping[int, tuple[float, float, float]] = {}
+
+    @property
+    def gain(self) -> float:
+        """R − n·c."""
+        return self.r - self.n * self.rival.r / self.rival.n
 
 
-def gain_over_path(segments: Sequence[tuple[Sums, Sums]], rewards: RewardRule) -> Estimate | None:
-    """The same against a path: of each segment all decisions, and those of the arm that the path has there.
+def gain_over_stream(strata: Sequence[ComparedSums], rewards: RewardRule, factor: float = 1.0) -> Estimate:
+    """What the learn stream brought above what control or holdout would have brought in its place.
 
-    The values and the variances of the segments add up. A segment whose arm was never served says nothing about it
-    and is left out. Where the path was chosen by the same rewards this is an estimate to take with salt: it looks
-    better than a path that was known before, so the gain over it looks smaller.
+    Every stratum has decisions of both streams. `factor`: see `clustering`.
     """
-    known = [(learn, arm) for learn, arm in segments if arm.w > 0.0]
-    if not known:
+    total = math.fsum(one.n for one in strata)
+    fours = [_some_more(one.rival, 4.0 * one.n / total, rewards) for one in strata]
+    value = math.fsum(one.gain for one in strata)
+    centre = math.fsum(one.r - one.n * four.r / four.n for one, four in zip(strata, fours, strict=True))
+    squares = [one.n**2 * (1.0 / four.n + 1.0 / one.n) * _spread(four) for one, four in zip(strata, fours, strict=True)]
+    half = Z * math.sqrt(factor * math.fsum(squares))
+    effective = total**2 / math.fsum(one.n**2 / one.rival.n for one in strata) / factor
+    return _around(value, centre, half, effective)
+
+
+def clustering(strata: Sequence[ComparedSums]) -> float:
+    """How many times larger a variance is because decisions of one unit have things in common; at least 1.
+
+    A unit is in one group in all strata. So the rival's deviations, summed by group over all strata, vary as those of
+    independent decisions would, or more.
+    """
+    sums: dict[int, float] = {}
+    alone = every = have_unit = 0.0
+    for one in strata:
+        weight = one.n * math.sqrt(1.0 / one.rival.n**2 + 1.0 / (one.rival.n * one.n))
+        every += one.rival.n * weight**2
+        counts, totals, _ = map(math.fsum, zip(*one.groups.values(), strict=True)) if one.groups else (1.0, 0.0, 0.0)
+        mean = totals / counts
+        for number, (n, r, r2) in one.groups.items():
+            sums[number] = sums.get(number, 0.0) + weight * (r - mean * n)
+            alone += weight**2 * (r2 - 2.0 * mean * r + mean * mean * n)
+            have_unit += n * weight**2
+    if len(sums) < 2 or alone <= 0.0:
+        return 1.0
+    together = math.fsum(one * one for one in sums.values()) * len(sums) / (len(sums) - 1.0)
+    return 1.0 + min(have_unit / every, 1.0) * max(together / alone - 1.0, 0.0)
+
+
+def gain_over_arm(one: ComparedSums, rewards: RewardRule) -> Estimate | None:
+    """What decisions brought above what the arm would have brought, served in each of them; None: it never was."""
+    arm = one.rival
+    if arm.w <= 0.0:
         return None
-    values = [learn.r - learn.n * arm.wr / arm.w for learn, arm in known]
-    centres = [learn.r - learn.n * _unseen_mean(arm, rewards) for learn, arm in known]
-    squares = [(learn.n / arm.w) ** 2 * _unseen(_plus_four(arm, rewards)) for learn, arm in known]
-    half = Z * math.sqrt(math.fsum(squares))
-    return _around(math.fsum(values), math.fsum(centres), half, min(arm.effective for _, arm in known))
+    four = _plus_four(arm, rewards)
+    seen = (one.n / arm.w) ** 2 * _unseen(four)
+    expected = max(four.wr2 / four.w - (four.wr / four.w) ** 2, 0.0) * max(one.iw - one.n, 0.0)
+    half = Z * math.sqrt(math.sqrt(seen * expected))
+    return _around(one.r - one.n * arm.wr / arm.w, one.r - one.n * _unseen_mean(arm, rewards), half, arm.effective)
 
 
 def worth(n: float, to: Sums, left: Sums, rewards: RewardRule) -> Estimate | None:
@@ -177,6 +217,11 @@ def _square(s: Sums) -> float:
     return max(s.w2r2 - 2.0 * mean * s.w2r + mean * mean * s.w2, 0.0)
 
 
+def _spread(s: Sums) -> float:
+    """The variance of evenly weighted rewards."""
+    return max(s.r2 / s.n - (s.r / s.n) ** 2, 0.0)
+
+
 def _unseen(s: Sums) -> float:
     """Σw(w − 1)(r − m)²: what the decisions that served another arm leave open about this one."""
     mean = s.wr / s.w
@@ -189,6 +234,12 @@ def _plus_four(s: Sums, rewards: RewardRule) -> Sums:
     once, square = 2.0 * (rewards.min + rewards.max), 2.0 * (rewards.min**2 + rewards.max**2)
     four = Sums(4.0, once, square, 4.0 * w, 4.0 * w * w, w * once, w * square, w * w * once, w * w * square)
     return add((s, four))
+
+
+def _some_more(s: Sums, more: float, rewards: RewardRule) -> Sums:
+    """With so many more decisions of weight 1, half of them at either end of the range."""
+    ends, squares = rewards.min + rewards.max, rewards.min**2 + rewards.max**2
+    return s._replace(n=s.n + more, r=s.r + 0.5 * more * ends, r2=s.r2 + 0.5 * more * squares)
 
 
 def _unseen_mean(s: Sums, rewards: RewardRule) -> float:
