@@ -162,6 +162,10 @@ def _find(kind: Any, path: str) -> dict[str, Any] | None:
 
 is_uuid = re.compile(messages.UUID).fullmatch
 LARGEST_JSON = 16_384  # bytes of a payload or a context
+# Printable to Python, and invisible: the space, joiners, fillers, blank Braille, variation selectors.
+BLANK = re.compile(
+    "[ \u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]+"
+)
 LARGEST_REWARD = 1e100  # sums of its square, weighted, stay finite
 
 
@@ -237,9 +241,10 @@ def named_arms(new: messages.NewExperiment) -> list[ArmRow]:
 
 
 def check_name(name: str, which: str) -> None:
-    """Names appear in pages, in the store and in URLs: no control characters, no '.' or '..'."""
-    if not 1 <= len(name) <= 100 or not name.isprintable() or name in (".", ".."):
-        accepted = "1 to 100 printable characters, other than '.' and '..'"
+    """Names appear in pages, in the store and in URLs: no control characters, no '.' or '..', and not blank."""
+    blank = BLANK.fullmatch(name) is not None
+    if blank or not 1 <= len(name) <= 100 or not name.isprintable() or name in (".", ".."):
+        accepted = "1 to 100 printable characters, one of them visible, other than '.' and '..'"
         raise Unprocessable(f"{which} has {name[:120]!r}; accepted are {accepted}", field=which)
 
 

@@ -30,6 +30,23 @@ def new(**more: Any) -> messages.NewExperiment:
 
 
 KEEPS: list[Any] = [*NOT_NUMBERS, 0.0, -1.0, 1e9]
+
+# Spaces and fillers are accepted by Python's `isprintable`; the others never were.
+BLANK = [
+    " ",
+    "   ",
+    "\u3164",
+    " \u3164\u2800",
+    "\uffa0",
+    "\u115f",
+    "\ufe0f",
+    "\u034f",
+    "\u00a0",
+    "\u200b",
+    "\u2060",
+    "\ufeff",
+]
+
 ACCEPTED = r"accepted (is|are)"
 
 OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
@@ -66,7 +83,8 @@ OPENINGS: list[tuple[str, dict[str, Any], str | None]] = [
     ("accepted is", {"arms": ["a\nb"]}, "arms[0]"),
     ("arms has '[.][.]'; accepted are .* other than", {"arms": ["a", ".."]}, "arms"),
     ("arms has 'a.u2028b'; accepted are 1 to 100 printable", {"arms": ["a\u2028b"]}, "arms"),
-    *(("key is", {"key": key}, "key") for key in ("", "a b", "/", "é", "x" * 101, "a\n", "-a")),
+    *(("arms has .*one of them visible", {"arms": ["a", blank]}, "arms") for blank in BLANK),
+    *(("key is", {"key": key}, "key") for key in ("", "a b", "/", "é", "x" * 101, "a\n", "-a", *BLANK)),
     *(("seed is", {"seed": seed}, "seed") for seed in (-1, 2**63, 1.5, "1", True)),
     ("payload has 16386 bytes as JSON", {"arms": [messages.NamedArm(arm="a", payload="x" * 16384)]}, "payload"),
 ]
@@ -144,6 +162,12 @@ def test_what_is_not_there(lab: Lab) -> None:
     refused(lab, NotFound, "no decision 'nothing'", "decision_id", lambda: engine.decision("nothing"))
 
 
+@pytest.mark.parametrize("blank", BLANK)
+def test_an_arm_is_not_added_under_a_blank_name(lab: Lab, blank: str) -> None:
+    lab.open()
+    refused(lab, Unprocessable, "visible", "arm", lambda: lab.engine.add_arm("x", messages.NewArm(arm=blank)))
+
+
 def test_what_conflicts(lab: Lab) -> None:
     lab.open()
     refused(lab, Conflicting, "there is an experiment 'x' already", "key", lambda: lab.open())
@@ -158,7 +182,10 @@ def test_what_is_accepted_at_the_edges(lab: Lab) -> None:
     """Sums that are 1 up to rounding, the longest names, odd but printable ones."""
     lab.open("y", arms=["a", "b", "c"], floors={"a": 0.7, "b": 0.2, "c": 0.1})
     lab.open("z", arms=[f"arm {i}" for i in range(20)], floors={f"arm {i}": 0.05 for i in range(20)})
-    lab.open("A" * 100, arms=["x" * 100, "é'\"; DROP TABLE arm; --", "<b>", "%s :name {text}", "键"])
+    lab.open(
+        "A" * 100,
+        arms=["x" * 100, "é'\"; DROP TABLE arm; --", "<b>", "%s :name {text}", "键", " \u3164 한", "👍\ufe0f"],
+    )
     for key in ("y", "z", "A" * 100):
         assert lab.engine.decide(key).propensity > 0.0
     again = lab.restart()
