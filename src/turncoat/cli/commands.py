@@ -16,6 +16,7 @@ from turncoat.cli.options import whole_numbers
 from turncoat.cli.service_commands import backup, erase, key, log, prune, serve, verify
 from turncoat.cli.table_commands import regret, replay
 from turncoat.errors import TurncoatError
+from turncoat.service.store.interface import with_place
 
 STOPPED = 130  # exit status after Ctrl-C
 
@@ -32,7 +33,7 @@ class Plainly(click.Group):
         try:
             return super().invoke(context)
         except (TurncoatError, MemoryError) as problem:
-            raise click.ClickException(str(problem) or "there is not enough memory") from problem
+            raise click.ClickException(with_place(problem) or "there is not enough memory") from problem
         except KeyboardInterrupt as stop:
             click.echo(f"stopped; {stop}" if str(stop) else "stopped", err=True)
             context.exit(STOPPED)

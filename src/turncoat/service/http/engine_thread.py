@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 from turncoat.service.errors import Problem, Unavailable
 from turncoat.service.messages import Command, Decide, Result
 from turncoat.service.store import StoreDown
+from turncoat.service.store.interface import with_place
 
 T = TypeVar("T")
 
@@ -166,7 +167,7 @@ class EngineThread:
             answers = self._engine.serve(commands)
             self.trouble = None
         except (Unavailable, StoreDown) as problem:
-            self.trouble = str(problem)
+            self._note(problem)
             answers = [self._answer_without_store(command, problem) for command in commands]
         except Exception as mistake:
             log.exception("a batch of %d failed", len(batch))
@@ -208,14 +209,18 @@ class EngineThread:
             self.trouble = None
             return more
         except (Unavailable, StoreDown) as problem:
-            if self.trouble is None:
-                log.warning("the store cannot be used: %s", problem)
-            self.trouble = str(problem)
+            self._note(problem)
         except Exception:
             if self.trouble is None:
                 log.exception("applying failed")
             self.trouble = "applying failed; see the log"
         return False
+
+    def _note(self, problem: Exception) -> None:
+        """The store is down. It is logged once, with its place, which callers are not told."""
+        if self.trouble is None:
+            log.warning("the store cannot be used: %s", with_place(problem))
+        self.trouble = str(problem)
 
     def _post(self, *call: Any) -> None:
         try:

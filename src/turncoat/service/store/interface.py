@@ -28,7 +28,21 @@ class StoreError(TurncoatError, RuntimeError):
 
 
 class StoreDown(StoreError):
-    """The store cannot be reached or written now. The transaction was rolled back, as far as can be known."""
+    """The store cannot be reached or written now. The transaction was rolled back, as far as can be known.
+
+    `place`: host and port, or the file, for the log and the command line alone. Callers are told the message.
+    """
+
+    def __init__(self, message: str = "", place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+
+
+def with_place(problem: BaseException) -> str:
+    """The message of an error, with the place of the store that it comes from."""
+    down = problem if isinstance(problem, StoreDown) else problem.__cause__
+    place = down.place if isinstance(down, StoreDown) else ""
+    return f"{problem} ({place})" if place else str(problem)
 
 
 class WriteConflict(StoreError):

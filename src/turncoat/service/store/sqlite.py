@@ -126,7 +126,7 @@ class SQLiteStore:
         return lock
 
     def _connect(self) -> sqlite3.Connection:
-        with _translated_errors(f"SQLite: {self.path}"):
+        with _translated_errors(place=str(self.path)):
             connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, check_same_thread=False)
             try:
                 self._check_owner(connection)
@@ -157,7 +157,8 @@ class SQLiteStore:
     def _check_file(self) -> None:
         """Refuse to go on if the file was deleted or replaced: SQLite would write to the unlinked file."""
         if self._file_identity() != self._identity:
-            raise StoreDown(f"{self.path} was deleted or replaced while it was in use; put it back, or start again")
+            said = "SQLite: the file was deleted or replaced while it was in use; put it back, or start again"
+            raise StoreDown(said, str(self.path))
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteSession]:
@@ -239,17 +240,17 @@ def _make_private(path: Path) -> None:
 
 
 @contextmanager
-def _translated_errors(where: str = "SQLite") -> Iterator[None]:
+def _translated_errors(place: str = "") -> Iterator[None]:
     """Translate SQLite's errors to the store's."""
     try:
         yield
     except sqlite3.IntegrityError as problem:
         taken = problem.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
-        raise (WriteConflict if taken else StoreError)(f"{where}: {problem}") from problem
+        raise (WriteConflict if taken else StoreError)(f"SQLite: {problem}") from problem
     except sqlite3.OperationalError as problem:
-        raise StoreDown(f"{where}: {problem}") from problem
+        raise StoreDown(f"SQLite: {problem}", place) from problem
     except sqlite3.DatabaseError as problem:
-        raise StoreError(f"{where}: {problem}") from problem
+        raise StoreError(f"SQLite: {place}: {problem}" if place else f"SQLite: {problem}") from problem
 
 
 def _bound(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:

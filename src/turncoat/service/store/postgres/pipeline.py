@@ -260,7 +260,9 @@ def translate_error(problem: BaseException) -> BaseException:
     if state in RETRYABLE:
         return WriteConflict(message)
     lost = state is None and isinstance(problem, psycopg.OperationalError)
-    if lost or (state is not None and {state, state[:2]} & UNAVAILABLE):
+    if lost:  # the driver's words name host, port and user
+        return StoreDown("PostgreSQL: there is no connection", message)
+    if state is not None and {state, state[:2]} & UNAVAILABLE:
         return StoreDown(message)
     return StoreError(message)
 
