@@ -97,6 +97,19 @@ class Unprocessable(Problem):
     title = "a value is not accepted"
 
 
+class TooMany(Problem):
+    """The key has used up its rate. `wait`: seconds until its next request is taken."""
+
+    status = 429
+    title = "too many requests"
+
+    def __init__(
+        self, detail: str, *, wait: float = 1.0, field: str | None = None, accepted: str | None = None
+    ) -> None:
+        super().__init__(detail, field=field, accepted=accepted)
+        self.wait = wait
+
+
 class Unavailable(Problem):
     """The store cannot be reached; nothing was recorded. Trying again is safe with an idempotency key."""
 

@@ -66,7 +66,22 @@ def test_our_own_pages_and_programs_may(asked: Direct) -> None:
     assert asked.ask("GET", "/v1/experiments", headers=link).status == 200  # a link elsewhere may lead here
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via", "x-forwarded-host"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(
+            "X-Forwarded-For",
+            "X-Real-IP",
+            "Forwarded",
+            "Via",
+            "x-forwarded-host",
+            "X-Forwarded-Proto",
+            "X-Forwarded-Port",
+        ),
+        *("CF-Connecting-IP", "CF-Connecting-IPv6", "True-Client-IP", "X-Client-IP", "X-Cluster-Client-IP", "CDN-Loop"),
+        *("Fly-Client-IP", "Fastly-Client-IP", "X-Envoy-External-Address", "X-Original-Forwarded-For"),
+    ],
+)
 def test_what_a_proxy_passes_on_needs_a_key(asked: Direct, header: str) -> None:
     """A proxy here that says it is this machine made everyone in the world a caller on this machine."""
     for method, path in (("GET", "/v1/experiments"), ("POST", "/v1/experiments/e/decisions"), ("GET", "/nothing")):

@@ -79,6 +79,10 @@ def answer(served: Served, sent: bytes) -> bytes:
         (DECISIONS, b"{", [JSON]),
         (DECISIONS, b"", [JSON]),
         (DECISIONS, b"[" * 100 + b"]" * 100, [JSON]),
+        (DECISIONS, b'{"unit_id": "u", "unit_id": "v"}', [JSON]),
+        (DECISIONS, b"{}", [JSON, JSON]),
+        (DECISIONS, b"{}", [JSON, "Host: elsewhere"]),
+        (DECISIONS, b"{}", [JSON, "X: 1", "X: 2"]),
         (DECISIONS, b"{}", ["Content-Type: text/plain"]),
         (DECISIONS, b"{}", []),
         (DECISIONS, b"{}", [JSON, "Origin: http://evil.example"]),
@@ -98,8 +102,8 @@ def answer(served: Served, sent: bytes) -> bytes:
 )
 def test_both_ways_say_the_same(served: Served, target: str, body: bytes, headers: list[str]) -> None:
     """The same head, and the same complaint."""
-    fast = answer(served, request(target, body, *headers))
-    plain = answer(served, request(target, body, *headers, chunked=True))
+    fast = answer(served, request(target, body, "X-Request-ID: r", *headers))
+    plain = answer(served, request(target, body, "X-Request-ID: r", *headers, chunked=True))
     heads, bodies = zip(*(one.split(b"\r\n\r\n") for one in (fast, plain)), strict=True)
     assert len({tuple(sorted(UNLIKE.sub(b"", head + b"\r\n").splitlines())) for head in heads}) == 1
     assert int(fast[9:12]) < 400 or bodies[0] == bodies[1]

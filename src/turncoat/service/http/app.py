@@ -21,18 +21,20 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Match
 from starlette.routing import Route as StarletteRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turncoat.service.api_keys import LOCAL, Holder
 from turncoat.service.engine import Engine
 from turncoat.service.errors import NotAllowed, NotFound, Problem
 from turncoat.service.http import logs, responses
+from turncoat.service.http.auth import check_single
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.cors import CrossOrigin
 from turncoat.service.http.engine_thread import Receiver
 from turncoat.service.http.fast_path import FastRoute, FastRoutes
 from turncoat.service.http.openapi import describe
 from turncoat.service.http.page_process import exit_with_parent
+from turncoat.service.http.request_ids import CURRENT, Identity
 from turncoat.service.http.responses import Header, Response, StreamingResponse
 from turncoat.service.http.route import Call, ClientDisconnected, Route, check_media, decoder, read_body
 from turncoat.service.http.routes import HEALTH, HOT, ROUTES
@@ -62,7 +64,7 @@ def make_app(context: AppContext, pages: Sequence[StarletteRoute] = ()) -> ASGIA
             await context.close()
 
     async def failed(request: Request, error: Exception) -> Response:
-        return responses.INTERNAL_ERROR
+        return responses.internal_error()
 
     unmatched = _unmatched(context, routes)
     handlers: Any = {404: unmatched, 405: unmatched, Exception: failed}
@@ -79,6 +81,27 @@ class _Application(Starlette):
     """Starlette's application, and what LimitedProtocol answers without it."""
 
     fast_routes: FastRoutes | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, with its id."""
+        if scope["type"] != "http":
+            return await super().__call__(scope, receive, send)
+        headers = dict(scope["headers"])
+        if len(headers) < len(scope["headers"]) and [name for name, _ in scope["headers"]].count(b"traceparent") > 1:
+            del headers[b"traceparent"]  # as the standard says
+        CURRENT.set(request := Identity(headers))
+
+        async def identified(message: Message) -> None:
+            if message["type"] == "http.response.start" and request.header not in message["headers"]:
+                message["headers"] = [*message["headers"], request.header]  # a page
+            await send(message)
+
+        if len(headers) < len(scope["headers"]):
+            try:
+                check_single(scope["headers"])
+            except Problem as problem:
+                return await responses.problem_response(problem)(scope, receive, send)
+        return await super().__call__(scope, receive, identified)
 
 
 def _unmatched(
@@ -113,6 +136,7 @@ class Endpoint:
         self._media = route.media
         self._changes = route.method != "GET"
         self._takes_no_query = not self._changes and not route.query and route.group != "service"
+        self.is_logged = context.settings.access_log
         self.dated: tuple[Sequence[Header], bytes] = (), b""  # uvicorn's headers, and their lines (fast_path.py)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,7 +146,7 @@ class Endpoint:
         response: Response | StreamingResponse
         try:
             headers = dict(scope["headers"])
-            holder = self._admit(headers)
+            holder = self._admit(headers, params)
             body = b"" if self.route.takes is None else await read_body(receive, headers, self.route.limit)
             response = await self.answer(self._call(body, params, headers, scope["query_string"], holder))
         except Problem as problem:
@@ -131,16 +155,16 @@ class Endpoint:
             return
         except Exception:
             log.exception("a mistake while answering %s %s", self.route.method, self.route.path)
-            response = responses.INTERNAL_ERROR
+            response = responses.internal_error()
         seconds = perf_counter() - began
         await response(scope, receive, send)
         self.count(response.status, seconds)
 
     def read(self, body: bytes, params: Mapping[str, str], headers: Mapping[bytes, bytes]) -> Call:
         """A request without a query, authenticated and decoded."""
-        return self._call(body, params, headers, b"", self._admit(headers))
+        return self._call(body, params, headers, b"", self._admit(headers, params))
 
-    def _admit(self, headers: Mapping[bytes, bytes]) -> Holder:
+    def _admit(self, headers: Mapping[bytes, bytes], params: Mapping[str, str]) -> Holder:
         scope = self.route.scope
         holder = LOCAL if scope is None else self._context.auth.authorize(headers, scope, changes=self._changes)
         if self.route.takes is not None:
@@ -175,7 +199,7 @@ class Endpoint:
     def count(self, status: int, seconds: float) -> None:
         """Count a response, and log it where that was asked for."""
         self._meter.count(status, seconds)
-        if self._context.settings.access_log:
+        if self.is_logged:
             access.info("", extra={"route": self.route.name, "status": status, "ms": round(seconds * 1e3, 3)})
 
 

@@ -7,14 +7,27 @@ A request with proxy headers may come from elsewhere, and needs a key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 
 from turncoat.service.api_keys import LOCAL, Holder, KeyRing
-from turncoat.service.errors import Forbidden, Unauthorised
+from turncoat.service.errors import Forbidden, Malformed, Unauthorised
 
 LOOPBACK_HOSTS = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
-PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
+PROXY_HEADERS = frozenset(
+    {
+        *(b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip"),
+        *(b"x-forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-port", b"x-forwarded-proto"),
+        *(b"x-forwarded-server", b"x-original-forwarded-for", b"x-original-host", b"x-envoy-external-address"),
+        *(b"cf-connecting-ip", b"cf-connecting-ipv6", b"cf-ray", b"fastly-client-ip", b"fly-client-ip"),
+        *(b"x-azure-clientip", b"x-appengine-user-ip", b"cdn-loop"),
+    }
+)
+# Where two parts of a system read different ones of two, one may be deceived about what the other does.
+SINGLE = frozenset(
+    {b"host", b"authorization", b"content-type", b"content-length", b"idempotency-key", b"if-match", b"origin"}
+    | {b"sec-fetch-site"}
+)
 NEEDED = "this needs a key; accepted is the header Authorization: Bearer tk_<id>_<secret>"
 
 Headers = Mapping[bytes, bytes]
@@ -52,8 +65,18 @@ class Authenticator:
         return LOCAL
 
     def holder_of(self, key: str) -> Holder:
-        """The holder of a key from a form or a cookie."""
+        """The holder of a key from a form."""
         return self._ring.holder(key.encode("utf-8", "replace"))
+
+
+def check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse a header that comes twice and that this service reads once."""
+    seen: set[bytes] = set()
+    for name, _ in headers:
+        if name in SINGLE and name in seen:
+            said = name.decode("ascii")
+            raise Malformed(f"there are two headers {said}; accepted is one", field=said, accepted="one")
+        seen.add(name)
 
 
 def require_scope(holder: Holder, scope: str) -> Holder:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turncoat.service.errors import Problem, TooSlow
 from turncoat.service.http import limits, responses
+from turncoat.service.http.request_ids import CURRENT, Identity
 from turncoat.service.http.responses import Header, Response, StreamingResponse
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class FastExchange:
     __slots__ = (
         "_began",
         "_headers",
+        "_identity",
         "_params",
         "_protocol",
         "_route",
@@ -90,10 +92,18 @@ class FastExchange:
         "response_complete",
     )
 
-    def __init__(self, protocol: LimitedProtocol, found: tuple[FastRoute, dict[str, str]], *, keep_alive: bool) -> None:
+    def __init__(
+        self,
+        protocol: LimitedProtocol,
+        found: tuple[FastRoute, dict[str, str]],
+        headers: Mapping[bytes, bytes],
+        *,
+        keep_alive: bool,
+    ) -> None:
         self._protocol = protocol
         self._route, self._params = found
-        self._headers: Mapping[bytes, bytes] = dict(protocol.headers)
+        self._headers = headers
+        self._identity = Identity(headers)
         self._began = perf_counter()
         self._timer: asyncio.TimerHandle | None = None
         self.keep_alive = keep_alive
@@ -135,6 +145,7 @@ class FastExchange:
             self._fail()
 
     async def _answer_later(self, call: Call) -> None:
+        CURRENT.set(self._identity)
         try:
             self._respond(await self._route.endpoint.answer(call))
         except Problem as problem:
@@ -159,16 +170,20 @@ class FastExchange:
             self._fail()
 
     def _refuse(self, problem: Problem) -> None:
+        CURRENT.set(self._identity)
         self._respond(self._route.endpoint.refuse(problem, self._params))
 
     def _fail(self) -> None:
+        CURRENT.set(self._identity)
         log.exception("a mistake while answering %s", self._route.endpoint.route.path)
-        self._respond(responses.INTERNAL_ERROR)
+        self._respond(responses.internal_error())
 
     def _respond(self, response: Response | StreamingResponse) -> None:
         assert isinstance(response, Response)  # neither route streams
         protocol = self._protocol
         self.response_complete = True
+        if self._route.endpoint.is_logged:
+            CURRENT.set(self._identity)
         self._route.endpoint.count(response.status, perf_counter() - self._began)
         if protocol.transport.is_closing():
             return
@@ -177,8 +192,11 @@ class FastExchange:
         if closes and responses.CLOSE not in response.headers:
             more += _lines([responses.CLOSE])
         start, dated = _start(response.status, response.media), self._dated()
-        protocol.transport.write(b"%s%d\r\n%s%s\r\n%s" % (start, len(response.body), dated, more, response.body))
-        if closes:
+        ours = (start, len(response.body), dated, *self._identity.header, more, response.body)
+        protocol.transport.write(b"%s%d\r\n%s%s: %s\r\n%s\r\n%s" % ours)
+        if closes and self.more_body:
+            protocol.linger()
+        elif closes:
             protocol.transport.close()
         protocol.on_response_complete()
 

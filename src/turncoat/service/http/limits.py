@@ -13,3 +13,5 @@ EXPORTS = 4  # concurrent log exports
 HEAD_SECONDS = 15.0  # from the opening of a connection, or a request's first byte, to the end of the headers
 BODY_SECONDS = 30.0  # for the rest of the body after its first chunk
 KEEP_ALIVE_SECONDS = 30
+LINGER_SECONDS = 10.0  # for which a refused request's body is read and thrown away, so that its caller reads the answer
+LINGER = 64 * 1024 * 1024  # bytes of it

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from turncoat.service.http.request_ids import CURRENT
+
 FIELDS = ("route", "status", "ms")  # extra fields of the service's own records
 encode = msgspec.json.Encoder().encode
 
@@ -26,6 +28,8 @@ class JsonLines(logging.Formatter):
         if message := record.getMessage():
             said["message"] = message
         said |= {name: record.__dict__[name] for name in FIELDS if name in record.__dict__}
+        if (request := CURRENT.get()) is not None:
+            said |= request.fields()
         if record.exc_info:
             said["traceback"] = self.formatException(record.exc_info)
         return encode(said).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +12,8 @@ from typing import Any
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from turncoat.service.errors import Mistake, NotAllowed, Problem, TooLarge, TooSlow, Unauthorised, Unavailable
+from turncoat.service.errors import Mistake, NotAllowed, Problem, TooLarge, TooMany, TooSlow, Unauthorised, Unavailable
+from turncoat.service.http.request_ids import CURRENT
 from turncoat.service.messages import Answer
 
 Header = tuple[bytes, bytes]
@@ -41,6 +43,7 @@ class ProblemBody(Answer, frozen=True, kw_only=True, omit_defaults=True):
     detail: str
     field: str | None = None
     accepted: str | None = None
+    request_id: str | None = None
 
 
 @cache
@@ -60,8 +63,10 @@ class Response:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send headers and body."""
-        length = (b"content-length", b"%d" % len(self.body))
-        headers = [*named(self.media), length, *self.headers]
+        headers = [*named(self.media), (b"content-length", b"%d" % len(self.body)), *self.headers]
+        if (request := CURRENT.get()) is not None:
+            headers.append(request.header)
+        start = {"type": "http.response.start", "status": self.status, "headers": headers}
         start = {"type": "http.response.start", "status": self.status, "headers": headers}
         await send(start)
         await send({"type": "http.response.body", "body": self.body})
@@ -77,6 +82,8 @@ class StreamingResponse:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send part after part until the caller disconnects. Backpressure: `send` waits for a slow caller."""
         headers = [(b"content-type", LINES), NOSNIFF, NO_STORE]
+        if (request := CURRENT.get()) is not None:
+            headers.append(request.header)
         gone = asyncio.create_task(_gone(receive))  # after a disconnect `send` does nothing and raises nothing
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -110,6 +117,9 @@ def problem_response(problem: Problem) -> Response:
     headers = [EXTRA_HEADERS[type(problem)]] if type(problem) in EXTRA_HEADERS else []
     if isinstance(problem, NotAllowed) and problem.accepted:
         headers.append((b"allow", problem.accepted.encode()))
+    if isinstance(problem, TooMany):
+        headers.append((b"retry-after", b"%d" % math.ceil(problem.wait)))
+    request = CURRENT.get()
     body = ProblemBody(
         type=f"urn:turncoat:problem:{type(problem).__name__.lower()}",
         title=problem.title,
@@ -117,8 +127,11 @@ def problem_response(problem: Problem) -> Response:
         detail=problem.detail,
         field=problem.field,
         accepted=problem.accepted,
+        request_id=None if request is None else request.request_id,
     )
     return Response(problem.status, encode(body), PROBLEM, headers)
 
 
-INTERNAL_ERROR = problem_response(Mistake("the service made a mistake; its log says which"))
+def internal_error() -> Response:
+    """The answer to a mistake of ours."""
+    return problem_response(Mistake("the service made a mistake; its log says which"))

@@ -12,8 +12,16 @@ import msgspec
 from starlette.types import Receive
 
 from turncoat.service.api_keys import Holder, Scope
-from turncoat.service.errors import Malformed, Problem, TooLarge, TooSlow, Unprocessable, WrongMedia
+from turncoat.service.errors import (
+    Malformed,
+    Problem,
+    TooLarge,
+    TooSlow,
+    Unprocessable,
+    WrongMedia,
+)
 from turncoat.service.http import limits
+from turncoat.service.http.duplicate_keys import check_distinct_keys
 from turncoat.service.http.responses import JSON, LINES, Response, problem_response
 from turncoat.service.validation import validation_problem
 
@@ -150,10 +158,15 @@ def check_media(headers: Mapping[bytes, bytes], accepted: bytes) -> None:
 def decoder(kind: type[T]) -> Callable[[bytes], T]:
     """A function that decodes messages of one type; made once per route. A Problem names the wrong field."""
     decode = msgspec.json.Decoder(kind).decode
+    needed = sum(one.required for one in msgspec.structs.fields(kind))  # type: ignore[arg-type]
+    least = max(needed, 1)  # pairs: with these alone no key is there twice
 
     def decoded(body: bytes) -> T:
         try:
             message = decode(body)
+            if body.count(b"[") + body.count(b"{") > limits.DEPTH:
+                _check_depth(msgspec.json.decode(body), limits.DEPTH)
+            check_distinct_keys(body, least)
         except msgspec.ValidationError as complaint:
             raise validation_problem(kind, str(complaint)) from None
         except msgspec.DecodeError as complaint:
@@ -163,8 +176,6 @@ def decoder(kind: type[T]) -> Callable[[bytes], T]:
             raise Malformed("the body is not UTF-8", accepted="JSON in UTF-8") from None
         except RecursionError:
             raise _too_deep() from None
-        if body.count(b"[") + body.count(b"{") > limits.DEPTH:
-            _check_depth(msgspec.json.decode(body), limits.DEPTH)
         return message
 
     return decoded
