@@ -65,16 +65,35 @@ def _store(database: str, *, must_exist: bool = True) -> Iterator[Store]:
         store.close()
 
 
-def run_key_add(name: str, scopes: list[str], days: float | None, database: str) -> None:
+def run_key_add(
+    name: str,
+    scopes: list[str],
+    days: float | None,
+    database: str,
+    experiments: tuple[str, ...] = (),
+    rate: float | None = None,
+    burst: int | None = None,
+) -> None:
     """Create a key and print it."""
     from turncoat.service.api_keys import NewKey, issue
 
     now = time.time()
     expires_at = None if days is None else as_datetime(now) + timedelta(days=days)
+    new = NewKey(
+        name=name,
+        scopes=scopes,  # type: ignore[arg-type]
+        expires_at=expires_at,
+        experiments=list(experiments) or None,
+        rate=rate,
+        burst=burst,
+    )
     with _store(database, must_exist=False) as store, store.transaction() as session:
-        issued = issue(session, NewKey(name=name, scopes=scopes, expires_at=expires_at), now)  # type: ignore[arg-type]
+        issued = issue(session, new, now)
     click.echo(issued.key)
-    click.echo(f"Valid for {', '.join(scopes)} on {_shown(database)}; every request there now needs a key.", err=True)
+    of = f" of {', '.join(experiments)}" if experiments else ""
+    click.echo(
+        f"Valid for {', '.join(scopes)}{of} on {_shown(database)}; every request there now needs a key.", err=True
+    )
     click.echo("This is the only time it is shown. Send it as  Authorization: Bearer …", err=True)
 
 
@@ -85,10 +104,12 @@ def run_key_list(database: str) -> None:
 
     with _store(database) as store, store.reading() as session:
         keys = listed(session)
-    table = plain_table("id", "name", "scopes", "made", "ends", "revoked")
+    table = plain_table("id", "name", "scopes", "experiments", "rate", "made", "ends", "revoked")
     for one in keys:
         moments = [f"{at:%Y-%m-%d %H:%M}" if at else "" for at in (one.created_at, one.expires_at, one.revoked_at)]
-        table.add_row(one.id, one.name, " ".join(one.scopes), *moments)
+        experiments = "all" if one.experiments is None else " ".join(one.experiments)
+        rate = "" if one.rate is None else f"{one.rate:g}/s, {one.burst} at once"
+        table.add_row(one.id, one.name, " ".join(one.scopes), experiments, rate, *moments)
     screen().print(table if keys else "There are no keys: only this machine may connect, without one.")
 
 

@@ -62,6 +62,7 @@ def serve(**options: Any) -> None:
     address; /openapi.json describes the API.
 
     Without an API key, only this machine may connect. Once `turncoat key add` has made one, every request needs a key.
+    TURNCOAT_FIRST_KEY, or a file that TURNCOAT_FIRST_KEY_FILE names, gives a new database its first key.
 
     \b
     Examples:
@@ -91,17 +92,27 @@ def key() -> None:
     help="What it may do; repeat for several. admin: create and change experiments.",
 )
 @click.option("--days", type=click.FloatRange(min=0.0, min_open=True), help="Days until it expires.  [default: never]")
+@click.option(
+    "--experiment",
+    "experiments",
+    multiple=True,
+    metavar="KEY",
+    help="An experiment that it is for, open already or not; repeat for several.  [default: all]",
+)
+@click.option("--rate", type=float, help="Requests per second that each worker takes from it.  [default: no limit]")
+@click.option("--burst", type=int, help="Of those, how many at once.  [default: a second's]")
 @database
-def key_add(name: str, scopes: tuple[str, ...], days: float | None, database: str) -> None:
+def key_add(name: str, scopes: tuple[str, ...], days: float | None, database: str, **options: Any) -> None:
     """Create an API key called NAME, and print it this one time.
 
     \b
-    Example:
+    Examples:
       turncoat key add shop --scope decide --scope reward
+      turncoat key add shop --scope decide --experiment button --rate 50 --burst 200
     """
     from turncoat.cli.service import run_key_add
 
-    run_key_add(name, list(scopes), days, database)
+    run_key_add(name, list(scopes), days, database, **options)
 
 
 @key.command("list")

@@ -7,7 +7,7 @@ Below the messages: the commands that one transaction records together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import datetime
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -332,10 +332,11 @@ class Decide(NamedTuple):
 
 
 class Tell(NamedTuple):
-    """The command to record a reward."""
+    """The command to record a reward. `only`: refused unless the decision is there and of one of these experiments."""
 
     decision_id: str
     reward: Reward
+    only: Set[str] | None = None
 
 
 Command: TypeAlias = Decide | Tell

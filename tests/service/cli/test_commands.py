@@ -17,7 +17,7 @@ from turncoat.errors import OptionError
 from turncoat.learners.base import learner as base_learner
 from turncoat.service import messages
 from turncoat.service.engine import Engine
-from turncoat.service.experiments import snapshot_cache
+from turncoat.service.experiments import audit, snapshot_cache
 from turncoat.service.store import open_store
 
 
@@ -59,6 +59,26 @@ def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(tmp_path: Pat
     assert number in listed and "shop" in listed and "decide" in listed and secret not in listed
     assert f"{number} (shop) is revoked" in run("key", "revoke", number, "--database", database).stdout
     assert "there is no key of id 'nobody'" in refusal("key", "revoke", "nobody", "--database", database)
+
+
+def test_a_key_may_be_for_some_experiments_and_have_a_rate(tmp_path: Path) -> None:
+    database = tmp_path / "new.db"
+    typed = ("key", "add", "shop", "--scope", "decide", "--experiment", "button", "--experiment", "link")
+    made = run(*typed, "--rate", "2.5", "--database", database)
+    assert made.exit_code == 0 and "Valid for decide of button, link on" in made.stderr
+    run("key", "add", "boss", "--database", database)
+    listed = run("key", "list", "--database", database, columns=200).stdout
+    assert "button link" in listed and "2.5/s, 3 at once" in listed and " all " in listed
+    store = open_store(str(database))
+    with store.reading() as session:
+        assert [entry.action for entry in audit.read(session)] == ["make key", "make key"]
+    store.close()
+    for wrong, said in (
+        (("--experiment", "no spaces"), "experiments.* matching"),
+        (("--rate", "0"), "rate is 0.0: .*at least 0.001"),
+        (("--burst", "3"), "burst is 3 and there is no rate"),
+    ):
+        assert re.search(said, refusal("key", "add", "x", *wrong, "--database", database)), wrong
 
 
 def test_commands_that_look_want_a_database_that_is_there(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.experiments.lab import WINDOW, Lab, uuid
 from turncoat.service import messages
-from turncoat.service.errors import Malformed, Unprocessable
+from turncoat.service.errors import Malformed, NotFound, Unprocessable
 from turncoat.service.messages import Tell
 
 HOUR = 3600.0
@@ -21,6 +21,24 @@ def decide(lab: Lab, **ask: object) -> str:
 def outcome(lab: Lab, decision_id: str) -> tuple[str, float | None]:
     record = lab.engine.decision(decision_id)
     return record.outcome, record.reward
+
+
+def test_only_decisions_of_some_experiments_are_rewarded(labs: Lab) -> None:
+    """A key may be for some experiments. What is not known yet could be of any: nothing waits for it."""
+    labs.open()
+    labs.open("y")
+    ours, theirs, unknown = decide(labs), str(labs.engine.decide("y").decision_id), uuid(7)
+    told = [Tell(one, messages.Reward(value=1.0), frozenset({"x"})) for one in (theirs, unknown, ours, ours)]
+    refused, missing, first, again = labs.engine.serve(told)
+    assert isinstance(refused, NotFound) and isinstance(missing, NotFound)
+    assert refused.detail.replace(theirs, "") == missing.detail.replace(unknown, "")
+    assert isinstance(first, messages.Receipt) and first.status == "accepted"
+    assert isinstance(again, messages.Receipt) and again.status == "duplicate"
+    labs.engine.decide("y", decision_id=unknown)
+    labs.work()
+    assert outcome(labs, ours) == ("rewarded", 1.0)
+    assert outcome(labs, theirs) == outcome(labs, unknown) == ("open", None)
+    assert labs.engine.decision(theirs).refused == []
 
 
 @pytest.mark.parametrize("applied", [False, True])

@@ -45,11 +45,16 @@ COUNTS = """
 LEARNED = "SELECT version, at, n_learned FROM version WHERE experiment = :experiment AND n_learned > 0 ORDER BY version"
 
 
+def unknown_decision(decision_id: str) -> NotFound:
+    """What is said of a decision that is not there, and of one that the caller may not see."""
+    return NotFound(f"there is no decision {decision_id!r}", field="decision_id")
+
+
 def read_decision(session: Session, decision_id: str) -> messages.DecisionRecord:
     """Everything known about a decision."""
     found = session.rows(ONE, id=decision_id)
     if not found:
-        raise NotFound(f"there is no decision {decision_id!r}", field="decision_id")
+        raise unknown_decision(decision_id)
     waiting = session.rows("SELECT value, received_at FROM inbox WHERE decision_id = :id", id=decision_id)
     record = record_of(found[0])
     if record["outcome"] == "open" and waiting:

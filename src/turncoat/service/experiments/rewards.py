@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from turncoat.service import messages
 from turncoat.service.clock import as_seconds
-from turncoat.service.errors import Conflicting, Problem, Unprocessable
+from turncoat.service.errors import Conflicting, NotFound, Problem, Unprocessable
 from turncoat.service.experiments.early_rewards import INBOX, PART, REFUSED, fits, join_decisions
 from turncoat.service.experiments.randomness import time_of
 from turncoat.service.experiments.snapshot_cache import SnapshotCache
@@ -112,6 +112,8 @@ class _RewardBatch:
         value, known = tell.reward.value, self._known.get(tell.decision_id)
         if not is_finite(value):
             raise Unprocessable(f"value is {value!r}; accepted are finite numbers", field="value")
+        if tell.only is not None and not (known is not None and self._cache.key(known.experiment) in tell.only):
+            raise NotFound(f"there is no decision {tell.decision_id!r}", field="decision_id")
         if known is None:
             if self._may_be_pruned(tell.decision_id):
                 return self._refuse(tell, None, "late")

@@ -61,10 +61,17 @@ class SnapshotCache:
 
     def config(self, experiment: int) -> Config:
         """The settings of the experiment of a recorded decision."""
+        return self._recorded(experiment).config
+
+    def key(self, experiment: int) -> str:
+        """The key of the experiment of a recorded decision."""
+        return self._recorded(experiment).key
+
+    def _recorded(self, experiment: int) -> Snapshot:
         snapshot = self._by_id.get(experiment)
         if snapshot is None:  # opened by another process, not in this cache yet
             raise WriteConflict("the experiment is new here")
-        return snapshot.config
+        return snapshot
 
     def refresh(self) -> None:
         """Read what has changed."""

@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from turncoat.service.api_keys import LOCAL, Holder
 from turncoat.service.engine import Engine
 from turncoat.service.errors import NotAllowed, NotFound, Problem
+from turncoat.service.first_key import add_first_key
 from turncoat.service.http import logs, responses
 from turncoat.service.http.auth import check_single
 from turncoat.service.http.context import AppContext
@@ -167,6 +168,8 @@ class Endpoint:
     def _admit(self, headers: Mapping[bytes, bytes], params: Mapping[str, str]) -> Holder:
         scope = self.route.scope
         holder = LOCAL if scope is None else self._context.auth.authorize(headers, scope, changes=self._changes)
+        if holder.experiments is not None:
+            self.route.check_experiment(holder, params)
         if self.route.takes is not None:
             check_media(headers, self._media)
         return holder
@@ -213,6 +216,7 @@ def open_app(settings: Settings) -> ASGIApp:
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
     store = open_store(settings.database, durability=settings.durability)
     try:
+        add_first_key(store, os.environ)
         check_bind(settings, store)
         context = AppContext(Engine(store), store, settings, is_loaded=load_kernels().is_set)
         if settings.role == "applier":

@@ -23,6 +23,7 @@ from turncoat.service.http.page_process import PageProcess
 from turncoat.service.http.responses import Response, json_list
 from turncoat.service.http.server import Settings
 from turncoat.service.store import Store, StoreError
+from turncoat.service.store.interface import with_place
 
 T = TypeVar("T")
 
@@ -49,9 +50,9 @@ class AppContext:
         self.settings = settings
         self.clock = clock or SystemClock()
         self._is_loaded = is_loaded
-        self.ring = KeyRing(store, self.clock)
-        self.auth = Authenticator(self.ring, loopback=is_loopback(settings.host))
         self.metrics = Metrics(store, self.clock)
+        self.ring = KeyRing(store, self.clock, limited=self.metrics.rate_limited)
+        self.auth = Authenticator(self.ring, loopback=is_loopback(settings.host))
         self.engine_thread = EngineThread(
             engine,
             observer=self.metrics,
@@ -115,7 +116,7 @@ class AppContext:
                 lost = False
             except Unavailable as problem:  # no key can be revoked while the store is down; the known ones stay valid
                 if not lost:  # logged once, not at every poll
-                    log.warning("keys could not be read again: %s", problem)
+                    log.warning("keys could not be read again: %s", with_place(problem))
                 lost = True
             except Exception:
                 log.exception("the watch failed; it goes on")

@@ -1,33 +1,39 @@
-"""The dashboard's login: an API key is typed into a form once, then a cookie carries it (HttpOnly, SameSite=Strict).
+"""The dashboard's login: an API key is typed into a form once, then a cookie stands for it (HttpOnly, SameSite=Strict).
 
-The cookie holds the key itself: revoking the key ends every login with it, and no session table is needed. The pages
-are behind `/login` and `/logout`; the files that pages load (`/static`) are open.
+The cookie holds a random token (`login_sessions`), not the key; revoking the key ends every login with it. The pages
+are behind `/login` and `/logout`; the files that pages load (`/static`) are open. A key for some experiments opens the
+pages of these, their decisions, and a list of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from turncoat.service import login_sessions
 from turncoat.service.api_keys import Holder
 from turncoat.service.dashboard.pages import Dashboard, page
 from turncoat.service.dashboard.pages.renderer import Render, Templates, render_in_threads
-from turncoat.service.errors import Forbidden, Malformed, Problem, Unauthorised
+from turncoat.service.errors import Forbidden, Malformed, NotFound, Problem, Unauthorised
 from turncoat.service.http import limits
 from turncoat.service.http.auth import is_same_origin, require_scope
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.page_forms import PageForms
-from turncoat.service.http.route import read_body
+from turncoat.service.http.responses import problem_response
+from turncoat.service.http.route import only_whole, read_body
+from turncoat.service.store import Session
 
 OPEN = "/static/"
-COOKIE = "turncoat_key"
-SECONDS = 12 * 3600  # a login lasts
+COOKIE = "turncoat_session"
+DECISIONS = frozenset({"/decisions", "/decisions.csv", "/decisions.ndjson"})
 Page = Callable[[Request], Awaitable[Response]]
+T = TypeVar("T")
 
 
 class DashboardLogin:
@@ -54,7 +60,8 @@ class DashboardLogin:
         async def shown(request: Request) -> Response:
             if request.method == "POST":
                 check_same_origin(request)
-            request.state.holder = require_scope(visitor(self._context, request), "admin")
+                await self._admit(request)
+            require_scope(request.state.holder, "admin")
             return await make(request)
 
         guarded = self._guarded(shown)
@@ -69,7 +76,7 @@ class DashboardLogin:
     def _guarded(self, make: Page) -> Page:
         async def shown(request: Request) -> Response:
             try:
-                visitor(self._context, request)
+                await self._admit(request)
             except Unauthorised:
                 here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
                 return RedirectResponse(f"/login?next={quote(here, safe='')}", 303)
@@ -77,12 +84,20 @@ class DashboardLogin:
 
         return self._with_problem_pages(shown)
 
+    async def _admit(self, request: Request) -> None:
+        """Check the visitor, and what the visitor's key is for."""
+        request.state.holder = holder = await visitor(self._context, request)
+        check_page(holder, request)
+
     def _with_problem_pages(self, make: Page) -> Page:
         async def shown(request: Request) -> Response:
             try:
                 return await make(request)
             except Problem as problem:
-                return page(self._pages.problem(problem.title, problem.detail), problem.status)
+                answer = page(self._pages.problem(problem.title, problem.detail), problem.status)
+                if (wait := dict(problem_response(problem).headers).get(b"retry-after")) is not None:
+                    answer.headers["retry-after"] = wait.decode()
+                return answer
 
         return shown
 
@@ -99,18 +114,31 @@ class DashboardLogin:
             raise Malformed("the form cannot be read", field="key") from None
         key, next_page = fields.get("key", [""])[0].strip(), own_address(fields.get("next", [""])[0])
         try:
-            require_scope(self._context.auth.holder_of(key), "read")
+            holder = require_scope(self._context.auth.holder_of(key), "read")
         except (Unauthorised, Forbidden):
             return page(self._pages.login(next_page=next_page, failed=True), 401)
         answer = RedirectResponse(next_page, 303)
-        answer.set_cookie(COOKIE, key, max_age=SECONDS, **_cookie(request))
+        token = await self._change(partial(login_sessions.begin, key_id=holder.id, now=self._context.clock.now()))
+        answer.set_cookie(COOKIE, token, max_age=login_sessions.SECONDS, **_cookie(request))
         return answer
 
     async def _sign_out(self, request: Request) -> Response:
         check_same_origin(request)
+        token = request.cookies.get(COOKIE)
+        if token is not None:
+            await self._change(partial(login_sessions.end, token=token))
         answer = RedirectResponse("/", 303)
         answer.delete_cookie(COOKIE, **_cookie(request))
         return answer
+
+    async def _change(self, change: Callable[[Session], T]) -> T:
+        """Change the logins, on the thread that writes."""
+
+        def changed() -> T:
+            with self._context.store.transaction() as session:
+                return change(session)
+
+        return await self._context.engine_thread.run(changed)
 
 
 def dashboard_routes(context: AppContext, make: Render | None = None) -> list[Route]:
@@ -121,16 +149,36 @@ def dashboard_routes(context: AppContext, make: Render | None = None) -> list[Ro
     return [*login.routes(dashboard.routes()), *login.forms(PageForms(context, made, dashboard.forget).routes())]
 
 
-def visitor(context: AppContext, request: Request) -> Holder:
+async def visitor(context: AppContext, request: Request) -> Holder:
     """The visitor of a page, by the cookie; any caller on this machine while no key exists."""
     if not context.ring.is_needed:
         return context.auth.loopback_caller(
             dict(request.scope["headers"]), changes=request.method not in ("GET", "HEAD")
         )
-    key = request.cookies.get(COOKIE)
-    if key is None:
+    token = request.cookies.get(COOKIE)
+    if token is None:
         raise Unauthorised("this page needs a key; sign in with one", field="key")
-    return require_scope(context.auth.holder_of(key), "read")
+    asked = partial(login_sessions.key_of, token=token, now=context.clock.now())
+    number = await context.query(partial(context.engine.read, asked), urgent=True)
+    return require_scope(context.ring.holder_of_id(number), "read")
+
+
+def check_page(holder: Holder, request: Request) -> None:
+    """Refuse what a key for some experiments may not see; tell the page which they are."""
+    request.state.experiments = None if holder.experiments is None else tuple(sorted(holder.experiments))
+    asked = request.query_params
+    if holder.experiments is None or request.url.path == "/" or (request.url.path == "/decisions" and "id" in asked):
+        return
+    key = request.path_params.get("key")
+    if request.url.path in DECISIONS:
+        key = asked.get("experiment", "").strip()
+        if not key:
+            mine = ", ".join(sorted(holder.experiments))
+            raise Forbidden(f"this key is for {mine}; accepted is one of them: {request.url.path}?experiment=…")
+    if key is None:
+        raise only_whole(holder)
+    if not holder.sees(key):
+        raise NotFound(f"there is no experiment {key!r}", field="key")
 
 
 def own_address(address: str | None) -> str:

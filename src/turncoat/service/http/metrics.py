@@ -99,6 +99,7 @@ class Metrics:
         self._decisions = counter("turncoat_decisions", answered, ["stream", "reason"])
         self._rewards = counter("turncoat_rewards", "Rewards answered.", ["status"])
         self._refused = counter("turncoat_commands_refused", "Decisions and rewards refused.", ["status"])
+        self._limited = counter("turncoat_rate_limited", "Requests refused by a key's rate, by the key's id.", ["key"])
 
     def route(self, name: str, *, timed: bool = False) -> Meter:
         """The meter of a route; `timed`: with a histogram of durations."""
@@ -110,6 +111,10 @@ class Metrics:
         """Flush all meters. Called on the event loop."""
         for meter in self._meters:
             meter.hand_over()
+
+    def rate_limited(self, number: str) -> None:
+        """A request was refused because its key's rate is used up."""
+        self._limited.labels(number).inc()
 
     def served(self, answers: Sequence[Result | Exception]) -> None:
         """A batch has been answered."""

@@ -13,7 +13,9 @@ from starlette.types import Receive
 
 from turncoat.service.api_keys import Holder, Scope
 from turncoat.service.errors import (
+    Forbidden,
     Malformed,
+    NotFound,
     Problem,
     TooLarge,
     TooSlow,
@@ -78,7 +80,7 @@ Handler = Callable[["AppContext", Call], Awaitable[Any]]
 @dataclass(frozen=True)
 class Route:
     """A route. `scope` None: no key is needed. `takes`: the message in the body, or bytes for lines of `each`; `gives`:
-    the message in the answer."""
+    the message in the answer. `is_shared`: it is about the whole service, and not for a key for some experiments."""
 
     method: str
     path: str
@@ -93,12 +95,21 @@ class Route:
     headers: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
     group: str = "experiments"
+    is_shared: bool = False
     refuses: Callable[[Problem, Mapping[str, str]], Response] = lambda problem, params: problem_response(problem)
 
     @property
     def name(self) -> str:
         """The handler's name."""
         return str(getattr(self.handler, "__name__", ""))
+
+    def check_experiment(self, holder: Holder, params: Mapping[str, str]) -> None:
+        """Refuse a key for other experiments: theirs are unknown to it, whether or not they exist."""
+        if self.is_shared:
+            raise only_whole(holder)
+        key = params.get("key")
+        if key is not None and not holder.sees(key):
+            raise NotFound(f"there is no experiment {key!r}", field="key")
 
     @property
     def summary(self) -> str:
@@ -112,6 +123,12 @@ class Route:
 
 
 T = TypeVar("T")
+
+
+def only_whole(holder: Holder) -> Forbidden:
+    """The refusal of a key for some experiments where one for all is needed."""
+    mine = ", ".join(sorted(holder.experiments or ()))
+    return Forbidden(f"this needs a key for all experiments; this one is for {mine}", field="Authorization")
 
 
 class ClientDisconnected(Exception):

@@ -22,6 +22,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 
 from turncoat.errors import OptionError
 from turncoat.service.api_keys import KeyRing
+from turncoat.service.first_key import add_first_key
 from turncoat.service.http import limits, logs
 from turncoat.service.http.auth import is_loopback
 from turncoat.service.http.cors import check_origins
@@ -71,6 +72,7 @@ def run(settings: Settings, *, ready: Callable[[str], None] = lambda address: No
             sys.exit(STARTUP_FAILURE)
         return
     with closing(open_store(settings.database)) as store:  # errors that would stop every worker are raised here, once
+        add_first_key(store, os.environ)
         check_bind(settings, store)
     with tempfile.TemporaryDirectory(prefix="turncoat-metrics-") as folder:
         os.environ[SHARED] = folder

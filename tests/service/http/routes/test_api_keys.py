@@ -89,7 +89,8 @@ def test_a_revoked_key_stays_in_the_list(store: Store) -> None:
 def test_a_key_for_nothing_or_of_the_past_is_not_made(store: Store) -> None:
     clock = HandClock()
     past = datetime.fromtimestamp(clock.now(), UTC)
-    cases: list[dict[str, object]] = [{"scopes": []}, {"scopes": ["root"]}, {"expires_at": past}]
+    cases: list[dict[str, object]] = [{"scopes": []}, {"scopes": ["root"]}, {"expires_at": past}, {"name": " "}]
+    cases += [{"experiments": []}, {"experiments": ["a b"]}, {"rate": 0.0}, {"burst": 3}, {"rate": 1.0, "burst": 0}]
     for wrong in cases:
         with pytest.raises(Unprocessable):
             issued(store, clock, **wrong)

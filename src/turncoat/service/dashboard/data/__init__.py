@@ -15,7 +15,7 @@ counted: earlier, rewards would be in and defaults not, and every mean too high.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
 from turncoat.service.clock import Clock, SystemClock
@@ -115,11 +115,14 @@ class DashboardData:
         self._clock = clock or SystemClock()
         self._cache: dict[tuple[str, int], tuple[float, Any]] = {}  # until when a value of an experiment is used
 
-    def experiments(self, page: int = 1, search: str = "", tag: str = "") -> List:
-        """One page of the list, the newest first, of those with this text in key or tags, and with this tag."""
+    def experiments(self, page: int = 1, search: str = "", tag: str = "", only: Collection[str] | None = None) -> List:
+        """One page of the list, the newest first, of those with this text in key or tags, and with this tag.
+
+        `only`: the experiments that there are for this visitor.
+        """
         now = self._clock.now()
         with self._store.reading() as session:
-            found, tags = find(session, search, tag)
+            found, tags = find(session, search, tag, only)
             ids = found[PAGE * (page - 1) : PAGE * page]
             heads = read_snapshots(session, NEWEST, ids=ids) if ids else []
             return List([self._line(session, head, now) for head in heads], len(found), tags)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 import msgspec
 
@@ -18,11 +19,15 @@ class _Tagged(msgspec.Struct):
     tags: list[str] = []
 
 
-def find(session: Session, search: str, tag: str) -> tuple[list[int], list[tuple[str, int]]]:
-    """The experiments that match, the newest first, and the commonest tags of all experiments."""
+def find(
+    session: Session, search: str, tag: str, only: Collection[str] | None = None
+) -> tuple[list[int], list[tuple[str, int]]]:
+    """The experiments that match, the newest first, and the commonest tags of all experiments; `only`: of these."""
     decode, counts, found = msgspec.json.Decoder(_Tagged).decode, Counter[str](), list[int]()
     text = search.strip().lower()
     for number, key, config in session.rows(ALL):
+        if only is not None and key not in only:
+            continue
         tags = decode(config).tags
         counts.update(tags)
         if (not tag or tag in tags) and any(text in one for one in (key.lower(), *tags)):

@@ -61,6 +61,12 @@ def page(html: str, status: int = 200) -> HTMLResponse:
     return HTMLResponse(html, status, {**HEADERS, "Cache-Control": "no-store"})
 
 
+def visible(request: Request) -> tuple[str, ...] | None:
+    """The experiments that the visitor's key is for, as the login found; None: all."""
+    only: tuple[str, ...] | None = getattr(request.state, "experiments", None)
+    return only
+
+
 class Dashboard:
     """Answers requests for pages."""
 
@@ -122,7 +128,7 @@ class Dashboard:
         number = min(max(int(asked), 1), 1_000_000) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 1
         search, tag = (request.query_params.get(name, "").strip()[:LONGEST] for name in ("search", "tag"))
         base = str(request.base_url).rstrip("/")
-        return await self._show("experiments", number=number, search=search, tag=tag, base=base)
+        return await self._show("experiments", number=number, search=search, tag=tag, base=base, only=visible(request))
 
     async def experiment(self, request: Request) -> Response:
         """One of them, in the time `?range=`."""
@@ -134,7 +140,8 @@ class Dashboard:
         """One decision, by `?id=`, or those that pass a filter."""
         said = request.query_params
         if "id" in said:
-            return await self._show("decision", wanted=said["id"].strip().lower()[:LONGEST])
+            wanted = said["id"].strip().lower()[:LONGEST]
+            return await self._show("decision", wanted=wanted, only=visible(request))
         return await self._show("decisions", said=_filter(request), before=said.get("before", "")[:LONGEST])
 
     async def download(self, kind: str, request: Request) -> Response:

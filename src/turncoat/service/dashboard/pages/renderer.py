@@ -8,7 +8,7 @@ Any other value is shown as it is. Gauges named in TILES are shown large.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property
 from importlib.resources import files
@@ -127,9 +127,11 @@ class Renderer:
         made: Callable[..., str] = getattr(self, f"_{name}")
         return made(**arguments)
 
-    def _experiments(self, number: int, base: str, search: str = "", tag: str = "") -> str:
+    def _experiments(
+        self, number: int, base: str, search: str = "", tag: str = "", only: Collection[str] | None = None
+    ) -> str:
         """The list of experiments; where there are none, how to open one."""
-        found = self._data.experiments(number, search, tag)
+        found = self._data.experiments(number, search, tag, only)
         asked = {name: value for name, value in (("search", search), ("tag", tag)) if value}
         return self._templates.fill(
             "experiments",
@@ -149,12 +151,14 @@ class Renderer:
         values = experiment_values(page)
         return self._templates.fill("experiment", page=page, it=page.present, within=within, base=base, **values)
 
-    def _decision(self, wanted: str) -> str:
+    def _decision(self, wanted: str, only: Collection[str] | None = None) -> str:
         """One decision, if it exists."""
         record, drawn_from, context = None, list[tuple[str, float]](), ""
         if wanted:
             with suppress(NotFound), self._store.reading() as session:
                 record = read_decision(session, wanted)
+        if record is not None and only is not None and record.experiment not in only:
+            record = None
         if record is not None:
             drawn_from = sorted(record.probabilities.items(), key=lambda item: -item[1])
             context = msgspec.json.format(msgspec.json.encode(record.context), indent=2).decode()

@@ -19,7 +19,8 @@ EXPERIMENTS, EXPERIMENT = "/v1/experiments", "/v1/experiments/{key}"
 DECISIONS, DECISION = EXPERIMENT + "/decisions", "/v1/decisions/{decision_id}"
 ARM, FLAGS = EXPERIMENT + "/arms/{arm:path}", "/ofrep/v1/evaluate/flags"
 
-_Decision, _Key, _Service = (partial(Route, group=group) for group in ("decisions", "keys", "service"))
+_Decision, _Service = (partial(Route, group=group) for group in ("decisions", "service"))
+_Key = partial(Route, group="keys", is_shared=True)
 _Flag = partial(Route, takes=ofrep.Evaluate, refuses=ofrep.refuse, group="openfeature")
 
 _DECIDE = _Decision(
@@ -33,7 +34,7 @@ HOT: tuple[tuple[Route, FastCommand, FastAnswer], ...] = (
 HEALTH = (
     _Service("GET", "/healthz", None, o.healthz, gives=o.Health),
     _Service("GET", "/readyz", None, o.readyz, gives=o.Health),
-    _Service("GET", "/metrics", "read", o.get_metrics),
+    _Service("GET", "/metrics", "read", o.get_metrics, is_shared=True),
 )
 ROUTES = (
     _DECIDE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -12,6 +12,7 @@ from typing import cast
 from turncoat.service import messages
 from turncoat.service.engine import line_receipt
 from turncoat.service.errors import Problem, TooLarge, Unavailable
+from turncoat.service.experiments.queries import unknown_decision
 from turncoat.service.http import limits
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.responses import LINES, Response, StreamingResponse, encode, json_response
@@ -59,7 +60,7 @@ def reward_command(call: Call) -> Tell:
     """The engine's command for a request."""
     decision_id = call.params["decision_id"]
     check_id(decision_id)
-    return Tell(decision_id, call.body)
+    return Tell(decision_id, call.body, call.holder.experiments)
 
 
 def rewarded(done: Result) -> messages.Receipt:
@@ -71,12 +72,18 @@ def rewarded(done: Result) -> messages.Receipt:
 
 async def activate(context: AppContext, call: Call) -> messages.DecisionRecord:
     """The deferred decision was used now: its window begins."""
+    if call.holder.experiments is not None:
+        await get_decision(context, call)  # a decision's experiment never changes
     return await context.engine_thread.run(partial(context.engine.activate, call.params["decision_id"]))
 
 
 async def get_decision(context: AppContext, call: Call) -> messages.DecisionRecord:
     """Everything known about a decision."""
-    return await context.query(partial(context.engine.decision, call.params["decision_id"]))
+    decision_id = call.params["decision_id"]
+    found = await context.query(partial(context.engine.decision, decision_id))
+    if not call.holder.sees(found.experiment):
+        raise unknown_decision(decision_id)
+    return found
 
 
 # --- NDJSON: a batch of rewards in, the whole log out ---
@@ -87,7 +94,7 @@ async def reward_many(context: AppContext, call: Call) -> Response:
     lines = _lines(call.body)
     receipts: list[messages.LineReceipt] = []
     for start in range(0, len(lines), limits.BATCH_AT_ONCE):
-        receipts += await _told(context, lines[start : start + limits.BATCH_AT_ONCE])
+        receipts += await _told(context, lines[start : start + limits.BATCH_AT_ONCE], call.holder.experiments)
     return Response(200, b"".join(encode(one) + b"\n" for one in receipts), media=LINES)
 
 
@@ -99,23 +106,25 @@ def _lines(body: bytes) -> list[tuple[int, bytes]]:
     return [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
 
 
-async def _told(context: AppContext, lines: list[tuple[int, bytes]]) -> list[messages.LineReceipt]:
+async def _told(
+    context: AppContext, lines: list[tuple[int, bytes]], only: Set[str] | None
+) -> list[messages.LineReceipt]:
     """The receipts of some lines."""
-    read = [(number, _read(number, line)) for number, line in lines]
+    read = [(number, _read(number, line, only)) for number, line in lines]
     waits = {number: context.engine_thread.submit(one) for number, one in read if isinstance(one, Tell)}
     for wait in waits.values():
         await wait
     return [_receipt(number, waits[number].result()) if isinstance(one, Tell) else one for number, one in read]
 
 
-def _read(number: int, line: bytes) -> Tell | messages.LineReceipt:
+def _read(number: int, line: bytes, only: Set[str] | None) -> Tell | messages.LineReceipt:
     try:
         if len(line) > limits.BODY:
             raise TooLarge(f"the line is larger than {limits.BODY} bytes")
         said = _decode(line)
     except Problem as problem:
         return messages.LineReceipt(line=number, detail=problem.detail)
-    return Tell(said.decision_id, said)
+    return Tell(said.decision_id, said, only)
 
 
 def _receipt(number: int, done: messages.Receipt | Exception) -> messages.LineReceipt:

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from turncoat.service import messages
 from turncoat.service.api_keys import Holder
-from turncoat.service.errors import Malformed
+from turncoat.service.errors import Malformed, NotFound
 from turncoat.service.gain_messages import Gains
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.responses import Header, Response, json_response
-from turncoat.service.http.route import Call
+from turncoat.service.http.route import Call, only_whole
 
 T = TypeVar("T")
 
@@ -21,6 +21,8 @@ POINTS, MOST_POINTS = 1000, 10_000
 
 async def create_experiment(context: AppContext, call: Call) -> Response:
     """Open an experiment."""
+    if not call.holder.sees(call.body.key):
+        raise only_whole(call.holder)
     opened = await _change(context, call, context.engine.create)
     return json_response(opened, 201, [(b"location", f"/v1/experiments/{opened.key}".encode()), etag(opened)])
 
@@ -52,8 +54,10 @@ async def _change(context: AppContext, call: Call, change: Callable[..., T]) -> 
 
 async def list_experiments(context: AppContext, call: Call) -> Response:
     """All experiments, in the order in which they were opened; with `tag`, those that have all of these tags."""
-    wanted = set(call.texts("tag")["tag"])
-    return await context.query_list(lambda: (one for one in context.experiments() if wanted.issubset(one.tags)))
+    wanted, sees = set(call.texts("tag")["tag"]), call.holder.sees
+    return await context.query_list(
+        lambda: (one for one in context.experiments() if wanted.issubset(one.tags) and sees(one.key))
+    )
 
 
 async def get_experiment(context: AppContext, call: Call) -> Response:
@@ -97,12 +101,16 @@ async def get_audit(context: AppContext, call: Call) -> Response:
 
 async def get_whole_audit(context: AppContext, call: Call) -> Response:
     """Who changed what, everywhere."""
-    return await context.query_list(context.engine.audit)
+    sees = call.holder.sees  # entries about keys are for those who see all
+    return await context.query_list(lambda: [one for one in context.engine.audit() if sees(one.experiment)])
 
 
 async def erase_unit(context: AppContext, call: Call) -> messages.Erased:
     """Erase a unit's contexts and its pseudonym, in one experiment or in all."""
     unit, experiment = call.body.unit_id, call.body.experiment
+    if not call.holder.sees(experiment):
+        unknown = NotFound(f"there is no experiment {experiment!r}", field="experiment")
+        raise only_whole(call.holder) if experiment is None else unknown
     return await context.query(partial(context.engine.erase, unit, experiment=experiment, actor=actor(call)))
 
 

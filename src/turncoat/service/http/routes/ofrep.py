@@ -83,7 +83,7 @@ async def evaluate_flags(context: AppContext, call: Call) -> Evaluations:
     """Evaluate all flags of running experiments, for OpenFeature."""
     ask = _ask(call.body, at_once=True)
     experiments = await context.query(context.experiments)
-    keys = [one.key for one in experiments if one.state == "running"]
+    keys = [one.key for one in experiments if one.state == "running" and call.holder.sees(one.key)]
     if ask.unit_id is None:
         return Evaluations(
             flags=[Evaluation(key=key, errorCode="TARGETING_KEY_MISSING", errorDetails=NO_UNIT) for key in keys]

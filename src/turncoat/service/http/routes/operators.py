@@ -6,13 +6,12 @@ A key that is issued or revoked is an audit entry, without the secret.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
 from turncoat.service import api_keys
 from turncoat.service.errors import Unavailable
-from turncoat.service.experiments.audit import append_entry
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.responses import Response
 from turncoat.service.http.route import Call
@@ -67,7 +66,7 @@ async def get_openapi(context: AppContext, call: Call) -> Response:
 
 async def create_key(context: AppContext, call: Call) -> api_keys.IssuedKey:
     """Make a key. It is shown this once."""
-    return await _change_keys(context, call, "make key", partial(api_keys.issue, new=call.body), ("id", "scopes"))
+    return await _change_keys(context, call, partial(api_keys.issue, new=call.body))
 
 
 async def list_keys(context: AppContext, call: Call) -> Response:
@@ -77,21 +76,15 @@ async def list_keys(context: AppContext, call: Call) -> Response:
 
 async def revoke_key(context: AppContext, call: Call) -> api_keys.KeyRecord:
     """Make a key good for nothing, everywhere within a second."""
-    return await _change_keys(context, call, "revoke key", partial(api_keys.revoke, number=call.params["id"]), ("id",))
+    return await _change_keys(context, call, partial(api_keys.revoke, number=call.params["id"]))
 
 
-async def _change_keys(
-    context: AppContext, call: Call, action: str, change: Callable[..., KeyT], told: Sequence[str]
-) -> KeyT:
-    """Change a key, with an audit entry of the fields `told`, and read all keys again."""
+async def _change_keys(context: AppContext, call: Call, change: Callable[..., KeyT]) -> KeyT:
+    """Change a key, and read all keys again."""
 
     def changed() -> KeyT:
-        now = context.clock.now()
         with context.store.transaction() as session:
-            key = change(session, now=now)
-            after = {name: getattr(key, name) for name in told}
-            append_entry(session, now, actor(call), action, None, before=None, after=after)
-            return key
+            return change(session, now=context.clock.now(), actor=actor(call))
 
     key = await context.engine_thread.run(changed)
     await context.query(context.ring.refresh, urgent=True)
