@@ -150,19 +150,24 @@ def check_positions(world: World) -> None:
             raise Wrong(f"version {version} of {key} has decisions at positions {sorted(positions)}")
 
 
-def check_buckets(world: World) -> None:
-    """Sums are those of the rows, and of those that were pruned; fine ones only as far back as they are kept."""
+def closed_rows(world: World) -> list[tuple[Any, ...]]:
+    """As in RAW, and those that were pruned."""
     number = dict(world.rows("SELECT key, id FROM experiment"))
     pruned = [
         (number[one.experiment], one.decided_at, one.arm, one.stream, one.outcome, one.reward, one.propensity)
         for one in world.model.pruned
     ]
+    return [*world.rows(RAW), *pruned]
+
+
+def check_buckets(world: World) -> None:
+    """Sums are those of the rows, and of those that were pruned; fine ones only as far back as they are kept."""
 
     def is_kept(cell: tuple[Any, ...]) -> bool:
         return cell[2] >= int(world.model.tidied_until - KEPT[cell[1]]) if math.isfinite(KEPT[cell[1]]) else True
 
     stored = {tuple(row[:5]): row[5:] for row in world.rows("SELECT * FROM bucket") if is_kept(row)}
-    expected = {cell: sums for cell, sums in buckets.recomputed([*world.rows(RAW), *pruned]).items() if is_kept(cell)}
+    expected = {cell: sums for cell, sums in buckets.recomputed(closed_rows(world)).items() if is_kept(cell)}
     same("buckets", set(stored), set(expected))
     for cell, sums in stored.items():
         if not all(
@@ -178,16 +183,13 @@ def check_comparisons(world: World) -> None:
         SELECT experiment, SUM(n), SUM(r), SUM(rival_n), SUM(wr) FROM comparison
         WHERE width = 10800 AND rival = 'control' GROUP BY experiment ORDER BY experiment
     """)
-    expected = world.rows("""
-        SELECT experiment, SUM(CASE WHEN stream = 'learn' THEN 1 ELSE 0 END),
-               SUM(CASE WHEN stream = 'learn' THEN reward ELSE 0.0 END),
-               SUM(CASE WHEN stream = 'control' THEN 1 ELSE 0 END),
-               SUM(CASE WHEN stream = 'control' THEN reward ELSE 0.0 END)
-        FROM decision WHERE reward IS NOT NULL AND outcome IS NOT NULL AND stream <> 'holdout'
-        GROUP BY experiment ORDER BY experiment
-    """)
-    for row, wanted in zip(stored, expected, strict=True):
-        if row != pytest.approx(wanted, rel=1e-9, abs=1e-9):
+    expected: dict[int, list[float]] = {}
+    for experiment, _, _, stream, outcome, reward, _ in closed_rows(world):
+        if outcome is not None and reward is not None and stream != "holdout":
+            sums, place = expected.setdefault(experiment, [0.0] * 4), 0 if stream == "learn" else 2
+            sums[place], sums[place + 1] = sums[place] + 1.0, sums[place + 1] + reward
+    for row, (experiment, wanted) in zip(stored, sorted(expected.items()), strict=True):
+        if row != pytest.approx((experiment, *wanted), rel=1e-9, abs=1e-9):
             raise Wrong(f"comparisons hold {row}; the rows have {wanted}")
 
 

@@ -19,8 +19,8 @@ from turncoat.service.store.migrate import Migration, known, statements
 
 MOST = sum(1 for one in known() for _ in statements(one.sql, sqlite.DIALECT))  # statements that every store runs
 TABLES = {"experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"} | {
-    "idempotency", "sticky", "bucket", "audit", "api_key", "fact", "migration", "checkpoint", "comparison", "unit_group",
-    "login_session",
+    "idempotency", "sticky", "bucket", "audit", "api_key", "fact", "migration", "checkpoint", "comparison",
+    "unit_group", "login_session",
 }  # fmt: skip
 
 KILLED = """

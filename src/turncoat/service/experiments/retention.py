@@ -21,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from turncoat.service.experiments.audit import append_entry
+from turncoat.service.experiments.comparisons import control_json
 from turncoat.service.experiments.learn import ADVANCE, CHECKPOINT, VERSION, checkpoint_entry
 from turncoat.service.experiments.snapshot import Config, Snapshot, to_json
 from turncoat.service.experiments.snapshot_cache import STATE, SnapshotCache, checksum, read_snapshots
@@ -203,7 +204,7 @@ def _write_checkpoint(session: Session, before: Snapshot, now: float, keep_days:
     new = checkpoint_entry(before.rule, bytes(state), version) | {"reason": "pruned", "keep_days": keep_days}
     session.send(ADVANCE, id=before.id, old=before.version, new=version, revision=before.revision)
     served = to_json(before.probabilities)
-    row = (before.id, version, now, "checkpoint", to_json(new), 0, served, digest, before.m)
+    row = (before.id, version, now, "checkpoint", to_json(new), 0, served, digest, before.m, control_json(before))
     session.insert("version", VERSION, [row])
     session.insert("checkpoint", CHECKPOINT, [(before.id, version, before.rule, bytes(state))])
     append_entry(session, now, actor, "checkpoint", before.key, before=old, after=new)
