@@ -68,6 +68,7 @@ COMMANDS = [
     "key",
     "log",
     "verify",
+    "repair",
     "prune",
     "erase",
     "backup",

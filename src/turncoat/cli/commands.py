@@ -13,7 +13,7 @@ import click
 from turncoat._version import __version__
 from turncoat.cli import options
 from turncoat.cli.options import whole_numbers
-from turncoat.cli.service_commands import backup, erase, key, log, prune, serve, verify
+from turncoat.cli.service_commands import backup, erase, key, log, prune, repair, serve, verify
 from turncoat.cli.table_commands import regret, replay
 from turncoat.errors import TurncoatError
 from turncoat.service.store.interface import with_place
@@ -191,5 +191,5 @@ def report(folder: Path, to: Path | None, everyone: bool) -> None:
     run_report(folder, to or folder, everyone=everyone)
 
 
-for command in (serve, key, log, verify, prune, erase, backup):
+for command in (serve, key, log, verify, repair, prune, erase, backup):
     turncoat.add_command(command)

@@ -128,8 +128,15 @@ def run_export(experiment: str, output: Path | None, database: str) -> None:
 
     from turncoat.service.experiments.queries import read_log
 
+    n_left_out = 0
+
+    def left_out(decision_id: str, why: str) -> None:
+        nonlocal n_left_out
+        n_left_out += 1
+        click.echo(f"left out: decision {decision_id!a}, whose row cannot be read: {why}", err=True)
+
     with _store(database) as store:
-        lines = read_log(store, experiment)
+        lines = read_log(store, experiment, left_out)
         if output is not None and output.suffix == ".parquet":
             n = _write_parquet(lines, output)
         else:
@@ -141,6 +148,9 @@ def run_export(experiment: str, output: Path | None, database: str) -> None:
                 file.flush()
     if output is not None:
         click.echo(f"{n:,} decisions written to {output}")
+    if n_left_out:
+        click.echo(f"{n_left_out:,} decisions were left out", err=True)
+        raise click.exceptions.Exit(1)
 
 
 def _write_parquet(lines: Iterator[Any], output: Path) -> int:
@@ -178,19 +188,31 @@ def run_verify(experiments: list[str], database: str) -> None:
     from turncoat.service.experiments.verify import broken_audit, verify
 
     console = screen(stderr=True)
-    with _store(database) as store, store.reading() as session:
-        keys = experiments or [row[0] for row in session.rows("SELECT key FROM experiment ORDER BY id")]
+    with _store(database) as store:
+        wrong = store.integrity_check()
+        with store.reading() as session:
+            keys = experiments or [row[0] for row in session.rows("SELECT key FROM experiment ORDER BY id")]
         with Progress(console=console, transient=True) as bars:
             bar = bars.add_task("replaying")
             found = []
             for key in keys:
                 bars.update(bar, description=key, completed=0)
-                found.append(verify(session, key, lambda done, of: bars.update(bar, completed=done, total=of)))
-        broken = broken_audit(session)
+                with store.reading() as session:
+                    done = verify(session, key, lambda done, of: bars.update(bar, completed=done, total=of))
+                found.append(done)
+        with store.reading() as session:
+            broken = broken_audit(session)
     for one in found:
         click.echo(_sentence(one))
+        for finding in one.findings:
+            click.echo(f"{one.key}: DAMAGED: {finding}")
     click.echo("audit: whole" if broken is None else f"audit: BROKEN at entry {broken}")
-    good = broken is None and all(one.good for one in found)
+    for line in wrong or []:
+        click.echo(f"file: DAMAGED: {line}")
+    not_here = "not checked here: its server's data checksums and pg_amcheck do that"
+    if not wrong:
+        click.echo(f"file: {not_here if wrong is None else 'whole'}")
+    good = broken is None and not wrong and all(one.good for one in found)
     with _store(database) as store, store.transaction() as session:
         session.run("DELETE FROM fact WHERE name = 'verified'")
         session.insert("fact", ("name", "value"), [("verified", f"{time.time()} {'good' if good else 'BAD'}")])
@@ -203,7 +225,9 @@ def _sentence(one: Verified) -> str:
     if one.older_rule is not None:
         older = f"learned by rule {one.older_rule} of an earlier version of Turncoat, and is not replayed"
         if one.first > one.versions:
-            return f"{one.key}: all of it was {older}; its state is {'' if one.good else 'NOT '}as it was written"
+            return (
+                f"{one.key}: all of it was {older}; its state is {'' if one.is_as_rebuilt else 'NOT '}as it was written"
+            )
         size += f" since version {one.first:,} (what lies before it was {older})"
     elif one.pruned_at is not None:
         size += (
@@ -211,10 +235,32 @@ def _sentence(one: Verified) -> str:
         )
     if one.identical:
         return f"{size}: identical, byte for byte"
-    if one.good:
+    if one.is_as_rebuilt:
         return f"{size}: the same to 1e-9 (it was computed on another machine)"
     when = "" if one.first_difference is None else f", from version {one.first_difference} or a little before"
     return f"{size}: DIFFERENT from what is stored{when}"
+
+
+def run_repair(key: str, database: str, *, dry_run: bool) -> None:
+    """Rebuild a learner from the log and write it."""
+    from turncoat.service.experiments.repair import repair
+
+    with _store(database) as store:
+        done = repair(store, time.time(), key, dry_run=dry_run)
+    for finding in done.damaged:
+        click.echo(f"{key}: damaged: {finding}")
+    how = "byte for byte the one that was lost" if done.is_exact else "by the numbers of this machine (1e-9)"
+    rebuilt = f"rebuilt from {done.learned:,} rewards, {how}"
+    if done.version is not None:
+        click.echo(f"{key}: repaired: {rebuilt}; written as version {done.version:,}")
+    elif done.damaged:
+        click.echo(f"{key}: can be repaired: its learner is {rebuilt}; nothing was written")
+    else:
+        click.echo(f"{key}: sound, and left as it is ({done.learned:,} rewards replayed)")
+    for finding in done.others:
+        click.echo(f"{key}: not repaired: {finding}")
+    if done.others:
+        raise click.exceptions.Exit(1)
 
 
 def run_backup(path: Path, database: str) -> None:

@@ -1,4 +1,4 @@
-"""The commands of the service (serve, key, log, verify, prune, erase, backup) and their options. Light to import."""
+"""The commands of the service (serve, key, log, verify, repair, prune, erase, backup). Light to import."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def log_export(experiment: str, output: Path | None, database: str) -> None:
     """Export all decisions of EXPERIMENT.
 
     Each line has what off-policy evaluation needs: the arm, the probabilities of all arms when it was drawn, the stream
-    (only `learn` decisions teach the learner), the reward and its time. Works while the service is running.
+    (only `learn` decisions teach the learner), the reward and its time. Works while the service is running. Decisions
+    whose rows are damaged are left out and named on the error stream; the exit status is 1 then.
 
     \b
     Examples:
@@ -171,7 +172,9 @@ def verify(experiments: tuple[str, ...], database: str) -> None:
     """Rebuild learners from the log, and compare with what is stored.
 
     They must agree byte for byte on the machine where the state was computed, and to 1e-9 elsewhere. The hash chain of
-    the audit log is checked as well. The exit status is 1 if anything differs. Works while the service is running.
+    the audit log is checked as well, every row is read, and SQLite checks its file. Whatever is damaged is named, and
+    the other experiments are verified all the same. The exit status is 1 if anything differs or is damaged. Works while
+    the service is running.
 
     What was pruned, or learned by another rule of an earlier version of Turncoat, is not replayed; the output says so.
     """
@@ -231,6 +234,25 @@ def erase(unit: str, experiment: str | None, database: str) -> None:
     from turncoat.cli.service import run_erase
 
     run_erase(unit, experiment, database)
+
+
+@click.command()
+@click.argument("experiment", metavar="KEY")
+@click.option("--dry-run", is_flag=True, help="Say what is damaged and whether it can be rebuilt, and write nothing.")
+@existing
+def repair(experiment: str, dry_run: bool, database: str) -> None:
+    """Rebuild a damaged learner from the log.
+
+    It is that of the experiment KEY. The learner's state, its checksum and the probabilities that are served are
+    written as a new version, with an entry in the audit, all at once. A service that is running goes on from there by
+    itself. A sound experiment is left as it is. If the log itself is damaged, so that another learner might come out
+    than the one that was lost, the command says where, changes nothing, and a backup has to be restored.
+
+    The exit status is 1 if anything is damaged that a repair does not rebuild.
+    """
+    from turncoat.cli.service import run_repair
+
+    run_repair(experiment, database, dry_run=dry_run)
 
 
 @click.command()

@@ -19,6 +19,7 @@ from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.errors import Problem
 from turncoat.service.experiments import audit, changes, draw, erasure, queries, record
 from turncoat.service.experiments.aggregates import WIDTHS
+from turncoat.service.experiments.damage import DamagedExperiments
 from turncoat.service.experiments.early_rewards import expire_orphans, join_decisions
 from turncoat.service.experiments.gain import read_gains
 from turncoat.service.experiments.learn import MOST, apply
@@ -26,7 +27,7 @@ from turncoat.service.experiments.randomness import Randomness, SystemRandomness
 from turncoat.service.experiments.retention import Pruner
 from turncoat.service.experiments.snapshot_cache import SnapshotCache, read_snapshot
 from turncoat.service.experiments.unused import end_unused
-from turncoat.service.experiments.waiting import GROWING, MARGIN, has_doubled, pulls_to_plan
+from turncoat.service.experiments.waiting import GROWING, MARGIN, has_doubled, is_record, pulls_to_plan
 from turncoat.service.gain_messages import Gains
 from turncoat.service.messages import Command, Decide, Result, Tell
 from turncoat.service.store.interface import Store, StoreDown, WriteConflict
@@ -54,6 +55,7 @@ class Engine(messages.DecideMethod):
         self.clock = clock or SystemClock()
         self.randomness = randomness or SystemRandomness()
         self.cache = SnapshotCache(store)
+        self.damaged = DamagedExperiments(store)
         self.cache.refresh()
         self.pruner = Pruner(store, self.cache)
         self._looked = self._swept = self._tidied = float("-inf")
@@ -64,9 +66,12 @@ class Engine(messages.DecideMethod):
         """Record all commands in one transaction; a result each, of which some may be Problems."""
         return record.serve(self.store, self.cache, self.clock, self.randomness, commands)
 
-    def stale(self, command: Decide) -> Result:
-        """A decision while the store is down, marked stale. Nothing is recorded."""
-        return draw.stale(self.cache, self.randomness, command)
+    def stale(self, command: Decide, *, from_snapshot: bool = False) -> Result:
+        """A decision while the store is down, marked stale. Nothing is recorded.
+
+        `from_snapshot`: without the learner, so that a thread other than the engine's may ask.
+        """
+        return draw.stale(self.cache, self.randomness, command, from_snapshot=from_snapshot)
 
     def _one(self, command: Command) -> Any:
         (done,) = self.serve([command])
@@ -108,14 +113,18 @@ class Engine(messages.DecideMethod):
         now = self.clock.now()
         with self.store.reading() as session:
             found = session.send(WAITING)
-            others = self.cache.refresh_from(session) if self.store.shared or self.cache.needs_refresh else set()
+            is_shared = self.store.shared or self.damaged  # `turncoat repair` writes from another process
+            others = self.cache.refresh_from(session) if is_shared or self.cache.needs_refresh else set()
             waiting = {number for (number,) in found()}
+        for number in others:
+            self.damaged.changed(number)
         ready = waiting - {None}
         if not 0.0 <= now - self._looked < LOOK_FOR_DUE:  # the clock may be set back
             since, self._looked = max(min(self._looked, now) - MARGIN, 0.0), now
             if None in waiting:
                 self._join_early(now)
             ready |= self._due(now) | self._growing(now, since, ready)
+            ready |= {one.id for one in self.cache.unreadable()} | self.damaged.due(now)
         if not 0.0 <= now - self._swept < SWEEP:
             self._swept = now
             self.store.tidy()
@@ -125,26 +134,23 @@ class Engine(messages.DecideMethod):
         self.pruner.work(now)
         if self.store.shared:
             ready -= others  # affinity: the learner's process goes on; reading the learner again costs more than a pass
-        return self._apply_all(sorted(ready))
+        return self._apply_all(sorted(ready - self.damaged.waiting(now)), now)
 
-    def _apply_all(self, ready: Sequence[int]) -> bool:
-        """A pass over each. An error in one, such as a damaged state, does not hold up the others."""
-        most, trouble = 0, None
+    def _apply_all(self, ready: Sequence[int], now: float) -> bool:
+        """A pass over each. An error in one, such as a damaged state, is recorded, and does not hold up the others."""
+        most = 0
         for number in ready:
             try:
                 most = max(most, self._apply(number))
+                self.damaged.passed(number)
             except StoreDown:
                 raise
             except Exception as problem:
-                trouble = trouble or problem
-        if trouble is not None:
-            raise trouble
+                self.damaged.failed(number, problem, now)
         return most >= MOST
 
     def _apply(self, number: int) -> int:
-        if self.cache.by_id(number) is None:
-            self.cache.refresh()
-        snapshot = self.cache.by_id(number)
+        snapshot = self.cache.by_id(number) or self.cache.read_again(number)
         if snapshot is None:
             return 0
         try:
@@ -159,9 +165,13 @@ class Engine(messages.DecideMethod):
     def _growing(self, now: float, since: float, ready: Set[int]) -> set[int]:
         """Experiments in which m has doubled, of those that are not ready and have open decisions made `since`."""
         with self.store.reading() as session:
-            asked = [row for row in session.rows(GROWING, after=since) if row[0] not in ready]
+            skipped = ready | self.damaged.waiting(now)
+            asked = [row for row in session.rows(GROWING, after=since) if row[0] not in skipped]
+            damaged = {number for number, before, delays in asked if before is None or not is_record(delays)}
+            asked = [row for row in asked if row[0] not in damaged]
             pulls = [pulls_to_plan(session, number, delays, now) for number, _, delays in asked]
-            return {number for (number, before, _), m in zip(asked, pulls, strict=True) if has_doubled(before, m())}
+            grown = {number for (number, before, _), m in zip(asked, pulls, strict=True) if has_doubled(before, m())}
+        return grown | damaged  # a pass over these says what is damaged
 
     def _join_early(self, now: float) -> None:
         """Join early rewards to their decisions; record as orphans those that have waited too long."""
@@ -177,6 +187,13 @@ class Engine(messages.DecideMethod):
                 for table in ("bucket", "comparison") if kept < float("inf") else ():
                     session.run(f"DELETE FROM {table} WHERE width = :width AND start < :start",
                                 width=width, start=int(now - kept))  # fmt: skip
+
+    def check_writable(self) -> None:
+        """Write a little, where decisions are written too: raises StoreDown while nothing can be written."""
+        with suppress(WriteConflict), self.store.transaction() as session:  # another worker writes the same: it can
+            session.run("UPDATE decision SET reason = reason WHERE id = ''")
+            session.run("DELETE FROM fact WHERE name = 'writable'")
+            session.insert("fact", ("name", "value"), [("writable", f"{self.clock.now()}")])
 
     def refresh(self) -> None:
         """Read what other processes have changed."""
@@ -228,13 +245,12 @@ class Engine(messages.DecideMethod):
             return query(session, *arguments)
 
     def experiments(self) -> list[messages.Experiment]:
-        """All experiments, in the order in which they were opened."""
-        self.cache.refresh()
-        return [snapshot.to_experiment() for snapshot in self.cache]
+        """All experiments that can be read, in the order in which they were opened."""
+        return self.read(queries.read_experiments)
 
     def experiment(self, key: str) -> messages.Experiment:
         """One of them."""
-        return self.read(read_snapshot, key).to_experiment()
+        return self.read(queries.read_experiment, key)
 
     def arms(self, key: str) -> list[messages.Arm]:
         """Its arms, in the order in which they came."""

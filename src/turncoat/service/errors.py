@@ -117,6 +117,22 @@ class Unavailable(Problem):
     title = "the store cannot be reached"
 
 
+class Damaged(Problem):
+    """Something that is stored about one experiment cannot be used. The other experiments go on."""
+
+    status = 503
+    title = "this experiment is damaged"
+    part: str = "log"  # settings, snapshot, learner or log
+
+    @classmethod
+    def of(cls, key: str, part: str, what: str, *, can_repair: bool = True) -> Damaged:
+        """The damage to a part of the experiment `key`; by default with the command that rebuilds it from its log."""
+        advice = f"; to rebuild it from its log run: turncoat repair {key}" if can_repair else ""
+        made = cls(f"experiment {key!r} is damaged: {what}{advice}")
+        made.part = part
+        return made
+
+
 class Mistake(Problem):
     """The service failed unexpectedly: a bug. Its log has the traceback; the caller is told no details."""
 

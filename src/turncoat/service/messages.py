@@ -29,6 +29,7 @@ ArmState = Literal["pending", "active", "paused", "retired"]
 ExperimentState = Literal["running", "paused", "stopped"]  # paused and stopped differ in what people read there
 Stream = Literal["learn", "control", "holdout"]
 Reason = Literal["split", "control", "holdout", "sticky", "stale"]
+DamagedPart = Literal["settings", "snapshot", "learner", "log"]
 Status = Literal["accepted", "duplicate", "conflict", "late", "pending_decision"]
 
 
@@ -169,6 +170,14 @@ class Arm(Answer, frozen=True, kw_only=True):
     probability: float
 
 
+class Damage(Answer, frozen=True, kw_only=True):
+    """What of an experiment could not be used. Settings or snapshot: it cannot decide; learner or log: nor learn."""
+
+    part: DamagedPart
+    detail: str
+    since: datetime
+
+
 class Experiment(Answer, frozen=True, kw_only=True):
     """An experiment as it stands. `revision` counts changes of its settings (the ETag), `version` everything."""
 
@@ -188,6 +197,7 @@ class Experiment(Answer, frozen=True, kw_only=True):
     seed: int
     learner: str
     created_at: datetime
+    damage: Damage | None = None
 
 
 class Decided(Answer, frozen=True, kw_only=True):
@@ -275,7 +285,9 @@ class VersionPoint(Answer, frozen=True, kw_only=True):
 
     version: int
     at: datetime
-    kind: Literal["opened", "rewards", "planned", "checkpoint", "arm_added", "arm_changed", "settings_changed"]
+    kind: Literal[
+        "opened", "rewards", "planned", "checkpoint", "repaired", "arm_added", "arm_changed", "settings_changed"
+    ]
     n_learned: int
     probabilities: dict[str, float]
     m: int

@@ -21,33 +21,6 @@ from turncoat.service.experiments import audit, snapshot_cache
 from turncoat.service.store import open_store
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    """Two experiments with a little history, an arm added and one retired."""
-    path = tmp_path / "some.db"
-    store = open_store(str(path))
-    engine = Engine(store)
-    engine.create(
-        messages.NewExperiment(key="first", arms=["red", "green"], control=messages.Control(arm="red", share=0.2))
-    )
-    engine.create(messages.NewExperiment(key="second", arms=["a", "b", "c"]))
-    for i in range(40):
-        for key in ("first", "second"):
-            decided = engine.decide(
-                key, context={"i": i}, allowed_arms=["a", "b"] if key == "second" and i % 3 else None
-            )
-            if i % 4:
-                assert decided.decision_id
-                engine.reward(decided.decision_id, (i % 3) / 2)
-        if i == 20:
-            engine.add_arm("second", messages.NewArm(arm="d"))
-        if i == 30:
-            engine.change_arm("second", "b", messages.ArmChange(state="retired"))
-        engine.work()
-    store.close()
-    return path
-
-
 def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(tmp_path: Path) -> None:
     database = tmp_path / "new.db"
     made = run("key", "add", "shop", "--scope", "decide", "--days", "2", "--database", database)
@@ -83,7 +56,8 @@ def test_a_key_may_be_for_some_experiments_and_have_a_rate(tmp_path: Path) -> No
 
 def test_commands_that_look_want_a_database_that_is_there(tmp_path: Path) -> None:
     missing = tmp_path / "missing.db"
-    for command in (("verify",), ("key", "list"), ("log", "export", "x"), ("backup", tmp_path / "b.db"), ("prune",)):
+    named = ("repair", "x"), ("log", "export", "x"), ("backup", tmp_path / "b.db")
+    for command in (("verify",), ("key", "list"), ("prune",), *named):
         assert "there is no" in refusal(*command, "--database", missing)
     assert not missing.exists()
 

@@ -193,10 +193,10 @@ def test_shares_are_versions_found_by_number(told: History, page: Page) -> None:
 def test_the_list_shows_the_newest_first_and_pages(store: Store) -> None:
     engine = Engine(store, FastClock())
     data = DashboardData(store, FastClock())
-    assert data.experiments() == ([], 0, [])
+    assert data.experiments() == ([], 0, [], [])
     for i in range(27):
         engine.create(messages.NewExperiment(key=f"e{i}", arms=["a", "b"]))
-    first, n_found, _ = data.experiments()
+    first, n_found, *_ = data.experiments()
     assert [line.present.head.key for line in first] == [f"e{i}" for i in range(26, 1, -1)] and n_found == 27
     assert [line.present.head.key for line in data.experiments(2).lines] == ["e1", "e0"]
     assert data.experiments(3).lines == []

@@ -99,6 +99,9 @@ class FaultyStore:
         self.check("tidy")
         self._store.tidy()
 
+    def integrity_check(self) -> list[str] | None:
+        return self._store.integrity_check()
+
     def backup(self, path: Path) -> None:
         self._store.backup(path)
 

@@ -24,7 +24,7 @@ NOON = 1_800_000_000.0  # some day in 2027
 WINDOW = 100.0  # seconds
 TABLES = (
     *("experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"),
-    *("idempotency", "sticky", "audit", "bucket", "checkpoint", "comparison", "unit_group"),
+    *("idempotency", "sticky", "audit", "bucket", "checkpoint", "comparison", "unit_group", "damage"),
 )
 
 
@@ -83,6 +83,15 @@ class Lab:
         self.clock.move(seconds)
         while self.engine.work():
             pass
+        assert not self.engine.damaged
+
+    def damage(self, key: str = "x") -> messages.Damage:
+        """A moment passes, and a pass over this experiment fails: what is shown of it."""
+        self.clock.move(1.0)
+        self.engine.work()
+        found = self.engine.experiment(key).damage
+        assert found is not None
+        return found
 
     def pause(self, arm: str, key: str = "x") -> None:
         self.engine.change_arm(key, arm, messages.ArmChange(state="paused"))

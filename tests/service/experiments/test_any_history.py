@@ -13,6 +13,7 @@ from turncoat.service.engine import Engine
 from turncoat.service.errors import Problem, Unavailable
 from turncoat.service.experiments.aggregates import Closed, bucket_rows
 from turncoat.service.experiments.randomness import Randomness
+from turncoat.service.experiments.repair import repair
 from turncoat.service.experiments.verify import broken_audit, verify
 
 STEPS, FEWER = 200, 80  # on SQLite, on PostgreSQL
@@ -117,7 +118,9 @@ def test_the_log_says_it_all(labs: Lab, aggregation: messages.Aggregation, seed:
             while engine.work():
                 pass
     with labs.store.reading() as session:
-        assert verify(session, "x").identical and broken_audit(session) is None
+        verified = verify(session, "x")
+        assert verified.identical and not verified.findings and broken_audit(session) is None
+    assert repair(labs.store, 0.0, "x").version is None
     assert labs.rows("SELECT * FROM inbox") == []
     assert labs.rows("SELECT id FROM decision WHERE applied_version IS NULL AND expires_at IS NOT NULL") == []
     counted = {row[1:5]: row[5:9] for row in map(tuple, labs.rows("SELECT * FROM bucket"))}

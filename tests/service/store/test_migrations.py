@@ -20,7 +20,7 @@ from turncoat.service.store.migrate import Migration, known, statements
 MOST = sum(1 for one in known() for _ in statements(one.sql, sqlite.DIALECT))  # statements that every store runs
 TABLES = {"experiment", "learner", "arm", "version", "decision", "inbox", "part", "refused"} | {
     "idempotency", "sticky", "bucket", "audit", "api_key", "fact", "migration", "checkpoint", "comparison",
-    "unit_group", "login_session",
+    "unit_group", "login_session", "damage",
 }  # fmt: skip
 
 KILLED = """

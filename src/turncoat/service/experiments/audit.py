@@ -29,8 +29,11 @@ def append_entry(
 
 
 def hash_of(row: Row) -> str:
-    """SHA-256 of an entry without its own hash."""
-    return hashlib.sha256(msgspec.json.encode(row)).hexdigest()
+    """SHA-256 of an entry without its own hash. Of text that is damaged there is none: the hash is empty."""
+    try:
+        return hashlib.sha256(msgspec.json.encode(row)).hexdigest()
+    except UnicodeEncodeError:
+        return ""
 
 
 def read(session: Session, experiment: str | None = None) -> list[messages.AuditEntry]:

@@ -14,7 +14,7 @@ from turncoat.service import messages
 from turncoat.service.clock import as_datetime
 from turncoat.service.errors import Conflicting, Problem, Unavailable, Unprocessable
 from turncoat.service.experiments.randomness import Randomness, new_id, place_of, unit_hash
-from turncoat.service.experiments.snapshot import Snapshot
+from turncoat.service.experiments.snapshot import Learner, Snapshot
 from turncoat.service.experiments.snapshot_cache import SnapshotCache
 from turncoat.service.messages import Decide, Result
 from turncoat.service.store.interface import Row, StoreDown, StoreError, WriteConflict
@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
     row: Row = ()
 
 
-def draw(cache: SnapshotCache, now: float, randomness: Randomness, command: Decide) -> Drawn:
+def draw(cache: SnapshotCache | _Published, now: float, randomness: Randomness, command: Decide) -> Drawn:
     """Draw an arm. A refusal is returned, not raised: the same idempotency key may have been answered before."""
     ask, snapshot = command.ask, cache.get(command.key)
     _check_key(command.idempotency_key)
@@ -79,7 +79,12 @@ def _check(snapshot: Snapshot, ask: messages.Ask) -> str | None:
 
 
 def _draw_arm(
-    cache: SnapshotCache, snapshot: Snapshot, now: float, randomness: Randomness, ask: messages.Ask, unit: str | None
+    cache: SnapshotCache | _Published,
+    snapshot: Snapshot,
+    now: float,
+    randomness: Randomness,
+    ask: messages.Ask,
+    unit: str | None,
 ) -> tuple[messages.Decided, Row]:
     context = _check(snapshot, ask)
     stream, allowed = stream_of(snapshot, ask, randomness.uniform() if unit is None else place_of(unit))
@@ -124,10 +129,20 @@ def _check_key(key: str | None) -> None:
         )
 
 
-def stale(cache: SnapshotCache, randomness: Randomness, command: Decide) -> Result:
+class _Published:
+    """The snapshots of a cache, without learners."""
+
+    def __init__(self, cache: SnapshotCache) -> None:
+        self.get = cache.get
+
+    def learner(self, snapshot: Snapshot) -> Learner:
+        raise Unavailable(f"the probabilities of just these arms of {snapshot.key!r} are not known without the store")
+
+
+def stale(cache: SnapshotCache, randomness: Randomness, command: Decide, *, from_snapshot: bool) -> Result:
     """A decision while the store is down: drawn from the last snapshot, marked stale, without an id, not recorded."""
     try:
-        answer = draw(cache, 0.0, randomness, command).answer
+        answer = draw(_Published(cache) if from_snapshot else cache, 0.0, randomness, command).answer
     except Problem as problem:
         return problem
     except StoreError as down:  # the probabilities of just these arms are not cached here

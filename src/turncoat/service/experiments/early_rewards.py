@@ -27,7 +27,10 @@ FOUND = """
 """
 FOUND_ALL = FOUND + " WHERE i.experiment IS NULL LIMIT :limit"
 FOUND_SOME = FOUND + " WHERE i.source = 'early' AND i.decision_id IN :ids"
-ORPHANS = "SELECT decision_id FROM inbox WHERE experiment IS NULL AND received_at <= :before LIMIT :limit"
+ORPHANS = """
+    SELECT i.decision_id FROM inbox i WHERE i.experiment IS NULL AND i.received_at <= :before
+      AND (SELECT 1 FROM decision d WHERE d.id = i.decision_id) IS NULL LIMIT :limit
+"""
 UNMARK = "DELETE FROM inbox WHERE source = 'early' AND decision_id IN :ids"
 TOLD = f"SELECT {', '.join(PART)} FROM part WHERE decision_id IN :ids ORDER BY received_at, reward_id"
 FORGET = "DELETE FROM part WHERE decision_id IN :ids"
@@ -56,9 +59,9 @@ class FoundDecision(NamedTuple):
 def join_decisions(session: Session, cache: SnapshotCache, ids: Sequence[str] | None = None) -> None:
     """Join early rewards to their decisions, for these decisions or for all."""
     rows = session.rows(FOUND_ALL, limit=MOST) if ids is None else session.rows(FOUND_SOME, ids=ids)
-    if not rows:
+    found = {row[0]: FoundDecision(*row) for row in rows if not cache.lacks_config(row[1])}
+    if not found:
         return
-    found = {row[0]: FoundDecision(*row) for row in rows}
     rules = {one.id: cache.config(one.experiment).reward for one in found.values()}
     counted = {one.id: one.reward for one in found.values() if one.outcome == "rewarded"}
     inbox: list[Row] = []

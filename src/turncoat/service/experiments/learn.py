@@ -290,8 +290,8 @@ def advance(
     Version fence: a version is a primary key, so a second writer gets WriteConflict, and nothing of its pass is kept.
     """
     version = snapshot.version + 1
-    revision = snapshot.revision + (kind not in ("rewards", "planned", "checkpoint"))
-    learned = n_learned > 0 or kind in ("opened", "checkpoint", "arm_added", "arm_changed")
+    revision = snapshot.revision + (kind not in ("rewards", "planned", "checkpoint", "repaired"))
+    learned = n_learned > 0 or kind in ("opened", "checkpoint", "repaired", "arm_added", "arm_changed")
     served = served_by(learner, snapshot.active(), snapshot.m)
     session.send(ADVANCE, id=snapshot.id, old=snapshot.version, new=version, revision=revision)
     digest, rule = snapshot.checksum, snapshot.rule

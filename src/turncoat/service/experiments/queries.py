@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import msgspec
 
 from turncoat.service import messages
 from turncoat.service.clock import as_datetime
 from turncoat.service.errors import NotFound
+from turncoat.service.experiments.damage import read_damage
 from turncoat.service.experiments.snapshot import read_row
-from turncoat.service.experiments.snapshot_cache import read_learner, read_snapshot
-from turncoat.service.store.interface import Row, Session, Store
+from turncoat.service.experiments.snapshot_cache import (
+    UNREADABLE,
+    Unreadable,
+    damaging,
+    read_learner,
+    read_snapshot,
+    read_snapshots,
+)
+from turncoat.service.store.interface import Row, Session, Store, StoreDown, StoreError
+
+log = logging.getLogger("turncoat.engine")
 
 PAGE = 2000
 MOST_REFUSED = 100  # listed per decision
@@ -19,7 +32,7 @@ DECISION = """
            d.decided_at, d.expires_at, d.context, d.outcome, d.reward, d.rewarded_at, d.applied_version,
            d.applied_position, d.unit, v.m
     FROM decision d JOIN experiment e ON e.id = d.experiment
-    JOIN version v ON v.experiment = d.experiment AND v.version = d.version
+    LEFT JOIN version v ON v.experiment = d.experiment AND v.version = d.version
 """
 FIELDS = (
     *("decision_id", "experiment", "arm", "propensity", "probabilities", "state_version", "stream", "reason"),
@@ -28,6 +41,7 @@ FIELDS = (
 )
 VERSION = ("version", "at", "kind", "n_learned", "probabilities", "m")
 REFUSAL = ("value", "status", "received_at", "reward_id")
+NEXT = "SELECT id FROM decision WHERE id > :after ORDER BY id LIMIT 1"  # of any experiment: the index has no others
 ONE = DECISION + " WHERE d.id = :id"
 MANY = DECISION + " WHERE d.experiment = :experiment AND d.id > :after ORDER BY d.id LIMIT :limit"
 REFUSED = """
@@ -50,13 +64,28 @@ def unknown_decision(decision_id: str) -> NotFound:
     return NotFound(f"there is no decision {decision_id!r}", field="decision_id")
 
 
+def read_experiment(session: Session, key: str) -> messages.Experiment:
+    """An experiment, with its damage if it has any. Raises Damaged if it cannot be read."""
+    snapshot = read_snapshot(session, key)
+    return snapshot.to_experiment(read_damage(session).get(snapshot.id))
+
+
+def read_experiments(session: Session) -> list[messages.Experiment]:
+    """All experiments that can be read, in the order in which they were opened."""
+    unreadable: list[Unreadable] = []
+    damage = read_damage(session)
+    found = read_snapshots(session, unreadable=unreadable)
+    return [snapshot.to_experiment(damage.get(snapshot.id)) for snapshot in found]
+
+
 def read_decision(session: Session, decision_id: str) -> messages.DecisionRecord:
     """Everything known about a decision."""
     found = session.rows(ONE, id=decision_id)
     if not found:
         raise unknown_decision(decision_id)
     waiting = session.rows("SELECT value, received_at FROM inbox WHERE decision_id = :id", id=decision_id)
-    record = record_of(found[0])
+    with damaging(found[0][1], "log", f"the row of decision {decision_id} cannot be read"):
+        record = record_of(found[0])
     if record["outcome"] == "open" and waiting:
         record |= {"outcome": "waiting", "reward": waiting[0][0], "rewarded_at": as_datetime(waiting[0][1])}
     del record["unit"]
@@ -69,24 +98,60 @@ def read_decision(session: Session, decision_id: str) -> messages.DecisionRecord
 def record_of(row: Row) -> dict[str, Any]:
     """A row of DECISION as the fields of a message."""
     record = read_row(FIELDS, row, json=("probabilities", "context"))
+    if record["probabilities"] is None or record["m"] is None:
+        raise ValueError("the version that it was drawn from is missing")
     return record | {"outcome": record["outcome"] or "open"}
 
 
-def read_log(store: Store, key: str) -> Iterator[messages.LogLine]:
-    """Every decision with its outcome, in the order of their ids, a page at a time."""
-    after = ""
+def _log_left_out(decision_id: str, why: str) -> None:
+    log.error("the decision %s is left out of the log that is read: %s", decision_id, why)
+
+
+def read_log(
+    store: Store, key: str, left_out: Callable[[str, str], None] = _log_left_out
+) -> Iterator[messages.LogLine]:
+    """Every decision with its outcome, in the order of their ids, a page at a time.
+
+    `left_out` is told the id of each decision whose row cannot be read, and why.
+    """
     with store.reading() as session:
-        experiment = read_snapshot(session, key).id
-    while True:
-        with store.reading() as session:
-            rows = session.rows(MANY, experiment=experiment, after=after, limit=PAGE)
-        for row in rows:
+        found = session.rows("SELECT id FROM experiment WHERE key = :key", key=key)
+    if not found:
+        raise NotFound(f"there is no experiment {key!r}", field="key")
+    for row in _log_rows(store, found[0][0], left_out):
+        try:
             record = record_of(row)
             del record["expires_at"]
-            yield messages.LogLine(**record)
-        if len(rows) < PAGE:
+            line = messages.LogLine(**record)
+            msgspec.json.encode(line)  # text that is no UTF-8 is found here
+        except (*UNREADABLE, ArithmeticError) as problem:
+            left_out(row[0], str(problem))
+        else:
+            yield line
+
+
+def _log_rows(store: Store, experiment: int, left_out: Callable[[str, str], None]) -> Iterator[Row]:
+    """The rows, a page at a time; one by one where the database cannot read a page."""
+    after, limit = "", PAGE
+    while True:
+        try:
+            with store.reading() as session:
+                rows = session.rows(MANY, experiment=experiment, after=after, limit=limit)
+        except StoreDown:
+            raise
+        except StoreError as problem:
+            if limit > 1:
+                limit = max(limit // 8, 1)
+                continue
+            with store.reading() as session:
+                ((unreadable,),) = session.rows(NEXT, after=after)
+            left_out(unreadable, str(problem))
+            after, limit = unreadable, PAGE
+            continue
+        yield from rows
+        if len(rows) < limit:
             return
-        after = rows[-1][0]
+        after, limit = rows[-1][0], min(2 * limit, PAGE)
 
 
 def read_timeline(session: Session, key: str, limit: int) -> list[messages.VersionPoint]:
@@ -111,7 +176,7 @@ def even_step(n_versions: int, limit: int) -> int:
 def read_state(session: Session, key: str) -> messages.LearnerState:
     """The learner's probabilities and explanation, and how many rewards and decisions are not applied yet."""
     snapshot = read_snapshot(session, key)
-    _, learner = read_learner(session, snapshot.id)
+    _, learner = read_learner(session, snapshot)
     pending, still_open = session.rows(COUNTS, experiment=snapshot.id)[0]
     explanation = learner.explain()
     return messages.LearnerState(
@@ -129,7 +194,7 @@ def read_state(session: Session, key: str) -> messages.LearnerState:
 def read_switches(session: Session, key: str) -> list[messages.Switch]:
     """The learner's believed switches, with the versions in which their rounds were learned."""
     snapshot = read_snapshot(session, key)
-    _, learner = read_learner(session, snapshot.id)
+    _, learner = read_learner(session, snapshot)
     believed = list(learner.explain().switches)
     switches: list[messages.Switch] = []
     rounds = 0

@@ -13,7 +13,7 @@ import msgspec
 
 from turncoat.service import messages
 from turncoat.service.clock import Clock, as_datetime
-from turncoat.service.errors import Conflicting, Problem, Unavailable
+from turncoat.service.errors import Conflicting, Damaged, Problem, Unavailable
 from turncoat.service.experiments.draw import COLUMNS, Drawn, draw
 from turncoat.service.experiments.randomness import Randomness
 from turncoat.service.experiments.rewards import record_rewards
@@ -101,13 +101,10 @@ class _Recording:
         self._write()
         return answers
 
-    def _asked_before(self) -> dict[Place, tuple[str, messages.Decided]]:
+    def _asked_before(self) -> dict[Place, tuple[str, messages.Decided | None]]:
         keys = {one.command.idempotency_key for one in self._drafts if one.command.idempotency_key is not None}
         rows = self._session.rows(REPEATED, keys=sorted(keys)) if keys else []
-        return {
-            (experiment, key): (body_hash, msgspec.json.decode(bytes(answer), type=messages.Decided))
-            for experiment, key, body_hash, answer in rows
-        }
+        return {(experiment, key): (body_hash, _stored_answer(answer)) for experiment, key, body_hash, answer in rows}
 
     def _held_by_units(self) -> dict[Place, messages.Decided]:
         """Sticky decisions by unit. One that is closed or kept no longer is deleted only when another replaces it."""
@@ -119,9 +116,10 @@ class _Recording:
         for experiment, unit, _, stored, decided_at, expires_at, applied in rows:
             is_open = applied is None and (expires_at is None or expires_at > self._now)
             if is_open and decided_at + keep.get(experiment, 0.0) > self._now:
-                answer = msgspec.json.decode(bytes(stored), type=messages.Decided)
+                answer = _stored_answer(stored)
                 until = None if expires_at is None else as_datetime(expires_at)  # set when a deferred one is activated
-                held[experiment, unit] = msgspec.structs.replace(answer, expires_at=until)
+                if answer is not None:
+                    held[experiment, unit] = msgspec.structs.replace(answer, expires_at=until)
         return held
 
     def _answer(self, one: Drawn) -> Result:
@@ -133,7 +131,7 @@ class _Recording:
                     f"the key {key[1]!r} was used before with another body; accepted is the same body again",
                     field="Idempotency-Key",
                 )
-            return answer
+            return answer or Damaged.of(one.command.key, "log", f"the answer kept for {key[1]!r} cannot be read")
         decided = self._decided(one)
         if key is not None and isinstance(decided, messages.Decided):
             self._repeated[key] = str(one.body_hash), decided
@@ -178,3 +176,11 @@ class _Recording:
     def _add(self, table: str, columns: Sequence[str], rows: list[Row]) -> None:
         if rows:
             self._session.insert(table, columns, sorted(rows))
+
+
+def _stored_answer(stored: bytes) -> messages.Decided | None:
+    """An answer that was kept, or None if it is damaged."""
+    try:
+        return msgspec.json.decode(bytes(stored), type=messages.Decided)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from turncoat.service.errors import Damaged
 from turncoat.service.experiments.audit import append_entry
 from turncoat.service.experiments.comparisons import control_json
 from turncoat.service.experiments.learn import ADVANCE, CHECKPOINT, VERSION, checkpoint_entry
 from turncoat.service.experiments.snapshot import Config, Snapshot, to_json
-from turncoat.service.experiments.snapshot_cache import STATE, SnapshotCache, checksum, read_snapshots
+from turncoat.service.experiments.snapshot_cache import STATE, UNREADABLE, SnapshotCache, checksum, read_snapshots
 from turncoat.service.store.interface import Session, Store, StoreDown, StoreError, WriteConflict
 
 DAY = 86_400.0
@@ -109,7 +110,7 @@ class Pruner:
         self.due: list[int] = []  # experiments
 
     def work(self, now: float) -> None:
-        """Delete a batch, if one is due. A damaged learner is pruned once it is repaired."""
+        """Delete a batch, if one is due. A damaged experiment is pruned once it is repaired."""
         if not 0.0 <= now - self.looked < LOOK:  # the clock may be set back
             self.looked = now
             with self._store.reading() as session:
@@ -122,7 +123,7 @@ class Pruner:
             has_more = True
         except StoreDown:
             raise
-        except StoreError:
+        except (StoreError, Damaged):
             has_more = False
         if not has_more:
             self.due.pop(0)
@@ -130,7 +131,10 @@ class Pruner:
 
 def _due(session: Session, now: float) -> Iterator[int]:
     for number, config, oldest in session.rows(OLDEST_AT):
-        keep_days = msgspec.json.decode(config, type=Config).keep_days
+        try:
+            keep_days = msgspec.json.decode(config, type=Config).keep_days
+        except UNREADABLE:  # it is pruned once it can be read
+            continue
         if keep_days is not None and oldest is not None and oldest <= now - keep_days * DAY:
             yield number
 

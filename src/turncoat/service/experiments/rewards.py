@@ -82,9 +82,7 @@ class _RewardBatch:
         self._session, self._cache, self._now = session, cache, now
         self._known = self._find_decisions(ids)
         self._waiting = {row.id: row.waiting for row in self._known.values() if row.source}
-        collected = [
-            one for one in ids if one not in self._known or self._rule(self._known[one]).aggregation != "first"
-        ]
+        collected = [one for one in ids if one not in self._known or self._collects(self._known[one])]
         rows = session.rows(PARTS, ids=collected) if collected else []
         self._parts = {(decision, reward_id): value for decision, reward_id, value in rows}
         self._is_full: bool | None = None  # whether MOST_EARLY is reached; None: not counted yet
@@ -105,6 +103,11 @@ class _RewardBatch:
 
     def _rule(self, known: KnownDecision) -> messages.RewardRule:
         return self._cache.config(known.experiment).reward
+
+    def _collects(self, known: KnownDecision) -> bool:
+        if self._cache.lacks_config(known.experiment):  # `status` says so
+            return False
+        return self._rule(known).aggregation != "first"
 
     def status(self, tell: Tell) -> messages.Status:
         """The reward's status; the rows to write are collected for `write`."""

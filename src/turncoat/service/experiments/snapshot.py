@@ -179,7 +179,7 @@ class Snapshot:
             probability=self.probabilities.get(row.arm, 0.0),
         )
 
-    def to_experiment(self) -> messages.Experiment:
+    def to_experiment(self, damage: messages.Damage | None = None) -> messages.Experiment:
         """All of it, for callers."""
         return messages.Experiment(
             key=self.key,
@@ -191,6 +191,7 @@ class Snapshot:
             seed=self.seed,
             learner="turncoat",
             created_at=as_datetime(self.created_at),
+            damage=damage,
         )
 
 

@@ -62,6 +62,14 @@ def reach(delays: str | None) -> float:
     return 1e-3 if delays is None else 1e-3 * float(msgspec.json.decode(delays)[0])
 
 
+def is_record(delays: str | None) -> bool:
+    """Whether a stored record can be read."""
+    try:
+        return delays is None or reach(delays) > 0.0
+    except (msgspec.DecodeError, ValueError, TypeError, LookupError):
+        return False
+
+
 def pulls_to_plan(session: Session, experiment: int, delays: str | None, now: float) -> DeferredResult[int]:
     """m, for the decisions that are open in this transaction."""
     longest = reach(delays)

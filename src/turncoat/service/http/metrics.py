@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 
 from turncoat.service import messages
 from turncoat.service.clock import Clock
+from turncoat.service.experiments.damage import read_damage
 from turncoat.service.messages import Result
 from turncoat.service.store import Store
 
@@ -32,6 +33,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 WAITING = "SELECT COUNT(*), MIN(received_at) FROM inbox WHERE experiment IS NOT NULL"
 VERSIONS = "SELECT key, version FROM experiment ORDER BY id"
+PARTS = get_args(messages.DamagedPart)
 
 
 class Recent:
@@ -165,9 +167,14 @@ class _Present(Collector):
         rows, lag = self.waiting()
         with self._store.reading() as session:
             versions = session.rows(VERSIONS)
+            damaged = Tally(one.part for one in read_damage(session).values())
         yield GaugeMetricFamily("turncoat_applier_lag_rows", "Rewards waiting to be applied.", rows)
         yield GaugeMetricFamily("turncoat_applier_lag_seconds", "How long the oldest of them has waited.", lag)
         yield GaugeMetricFamily("turncoat_store_bytes", "Size of the store.", self._store.size())
+        damage = GaugeMetricFamily("turncoat_damaged_experiments", "Experiments that are damaged.", labels=["part"])
+        for part in PARTS:
+            damage.add_metric([part], damaged[part])
+        yield damage
         version = GaugeMetricFamily("turncoat_state_version", "An experiment's version.", labels=["experiment"])
         for key, number in versions:
             version.add_metric([key], number)

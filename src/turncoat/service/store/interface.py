@@ -99,6 +99,9 @@ class Store(Protocol):
     def tidy(self) -> None:
         """Vacuum the inbox; to be called every few seconds."""
 
+    def integrity_check(self) -> list[str] | None:
+        """What the database finds to be wrong with its own file; None: it has no check that a client may ask for."""
+
     def backup(self, path: Path) -> None:
         """Write a full copy while the service runs."""
 

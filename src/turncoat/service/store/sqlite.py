@@ -25,6 +25,7 @@ from turncoat.service.store.interface import DeferredResult, Durability, Row, St
 from turncoat.service.store.migrate import migrate
 
 DIALECT = {"text": "TEXT", "bytes": "BLOB", "tended": "", "unpacked": ""}
+NOT_UTF8 = "Could not decode to UTF-8"
 LISTED = re.compile(r"\bIN :(\w+)")
 READERS_KEPT = 8
 LARGEST_LEFT = 64 * 1024 * 1024  # bytes that the write-ahead log is truncated to, after a long reader has let it grow
@@ -45,7 +46,17 @@ class SQLiteSession:
 
     def rows(self, sql: str, **values: Any) -> list[Row]:
         """The rows of a query."""
-        return self._connection.execute(*_bound(sql, values)).fetchall()
+        bound = _bound(sql, values)
+        try:
+            return self._connection.execute(*bound).fetchall()
+        except sqlite3.OperationalError as problem:
+            if not str(problem).startswith(NOT_UTF8):
+                raise
+        self._connection.text_factory = _damaged_text  # so that whoever decodes a row finds the damage in this row
+        try:
+            return self._connection.execute(*bound).fetchall()
+        finally:
+            self._connection.text_factory = str
 
     def run(self, sql: str, **values: Any) -> int:
         """Run a statement; the number of rows that it changed."""
@@ -86,9 +97,19 @@ class SQLiteStore:
 
     shared = False
 
-    def __init__(self, path: str | Path, *, allow_in_use: bool = False, durability: Durability = "flush") -> None:
-        """`allow_in_use`: do not fail if a service holds the file; read it, and write a row now and then."""
-        self.path = Path(path)
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        allow_in_use: bool = False,
+        durability: Durability = "flush",
+        patience: float = 5.0,
+    ) -> None:
+        """`allow_in_use`: do not fail if a service holds the file; read it, and write a row now and then.
+
+        `patience`: seconds to wait for a lock of another program.
+        """
+        self.path, self._patience = Path(path), patience
         self._settings = *SETTINGS, f"synchronous = {'FULL' if durability == 'flush' else 'NORMAL'}"
         self._readers: list[sqlite3.Connection] = []
         self._lock, self._writing = threading.Lock(), threading.RLock()
@@ -127,7 +148,9 @@ class SQLiteStore:
 
     def _connect(self) -> sqlite3.Connection:
         with _translated_errors(place=str(self.path)):
-            connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(
+                self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
+            )
             try:
                 self._check_owner(connection)
                 for setting in (*self._settings, f"journal_size_limit = {LARGEST_LEFT}"):
@@ -202,6 +225,17 @@ class SQLiteStore:
     def tidy(self) -> None:
         """Nothing to do: SQLite reuses free pages at once."""
 
+    def integrity_check(self) -> list[str]:
+        """What SQLite finds to be wrong with the file."""
+        try:
+            with self.reading() as session:
+                found = [str(line) for (line,) in session.rows("PRAGMA integrity_check")]
+        except StoreDown:
+            raise
+        except StoreError as problem:
+            return [str(problem)]
+        return [] if found == ["ok"] else found
+
     def backup(self, path: Path) -> None:
         """Write a whole copy, while everything goes on."""
         if path.exists():
@@ -232,6 +266,11 @@ class SQLiteStore:
             connection.close()
         self._writer.close()
         self._file_lock.release()
+
+
+def _damaged_text(stored: bytes) -> str:
+    """Text in which bytes that are no UTF-8 are surrogates, which no decoder of JSON takes."""
+    return stored.decode("utf-8", "surrogateescape")
 
 
 def _make_private(path: Path) -> None:

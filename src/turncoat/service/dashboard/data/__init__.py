@@ -15,7 +15,7 @@ counted: earlier, rewards would be in and defaults not, and every mean too high.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from turncoat.service.clock import Clock, SystemClock
@@ -27,10 +27,11 @@ from turncoat.service.dashboard.data.segments import Segment, segments, with_wor
 from turncoat.service.dashboard.data.tables import ArmLine, Change, Shares
 from turncoat.service.dashboard.data.windows import RANGES, Windows, read_windows
 from turncoat.service.experiments.aggregates import FINE, step_for
+from turncoat.service.experiments.damage import read_damage
 from turncoat.service.experiments.estimates import Estimate, add, mean_reward
 from turncoat.service.experiments.gain import Comparisons, gain_series, gains, read_comparisons
 from turncoat.service.experiments.snapshot import Snapshot
-from turncoat.service.experiments.snapshot_cache import read_snapshot, read_snapshots
+from turncoat.service.experiments.snapshot_cache import Unreadable, read_snapshot, read_snapshots
 from turncoat.service.gain_messages import Gain, Gains
 from turncoat.service.store.interface import Session, Store
 
@@ -57,6 +58,7 @@ class Present(NamedTuple):
     reward: Estimate | None  # of the learn stream, in the last settled hour
     explanation: Explanation
     path: list[Segment]
+    damage: str = ""  # what the applier could not use
 
     @property
     def is_waiting(self) -> bool:
@@ -83,6 +85,7 @@ class List(NamedTuple):
     lines: list[Line]
     n_found: int
     tags: list[tuple[str, int]]
+    unreadable: Sequence[str] = ()  # what is wrong with those that cannot be shown
 
 
 class Page(NamedTuple):
@@ -121,11 +124,13 @@ class DashboardData:
         `only`: the experiments that there are for this visitor.
         """
         now = self._clock.now()
+        unreadable: list[Unreadable] = []
         with self._store.reading() as session:
             found, tags = find(session, search, tag, only)
             ids = found[PAGE * (page - 1) : PAGE * page]
-            heads = read_snapshots(session, NEWEST, ids=ids) if ids else []
-            return List([self._line(session, head, now) for head in heads], len(found), tags)
+            heads = read_snapshots(session, NEWEST, unreadable, ids=ids) if ids else []
+            lines = [self._line(session, head, now) for head in heads]
+        return List(lines, len(found), tags, [one.problem.detail for one in unreadable])
 
     def experiment(self, key: str, within: str = "all") -> Page:
         """The page of one experiment; `within`: a name in RANGES, or all of its life. Raises NotFound."""
@@ -153,7 +158,7 @@ class DashboardData:
         windows = self._cached(
             "windows", head, now, fresh, lambda: read_windows(session, head.id, head.created_at, now)
         )
-        explanation = self._cached("explanation", head, now, patience, lambda: read_explanation(session, head.id))
+        explanation = self._cached("explanation", head, now, patience, lambda: read_explanation(session, head))
         cells = recent.read_recent(session, head.id, settled, age)
         ours = add(cell.sums for cell in cells if cell.stream == "learn").unweighted
         present = Present(
@@ -165,6 +170,7 @@ class DashboardData:
             mean_reward(ours, config.reward),
             explanation,
             segments(windows, explanation.switches, explanation.best, explanation.rounds),
+            damage.detail if (damage := read_damage(session).get(head.id)) else "",
         )
         return present, windows
 
@@ -217,8 +223,8 @@ def alarms(
     present: Present, latest: Latest | None = None, hours: Mapping[str, list[int]] | None = None
 ) -> Iterator[str]:
     """Alarms: conditions that need attention."""
-    if present.explanation.damage:
-        yield f"It can neither learn nor be asked: {present.explanation.damage}."
+    if damage := present.explanation.damage or present.damage:
+        yield f"It does not learn: {damage}."
     if present.backlog.lag > LAGGING:
         yield f"The oldest reward has waited {present.backlog.lag:.0f} s to be learned from."
     if present.head.state == "running" and not present.head.active():

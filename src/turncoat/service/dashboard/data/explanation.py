@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from turncoat.service.errors import Damaged
+from turncoat.service.experiments.snapshot import Snapshot
 from turncoat.service.experiments.snapshot_cache import read_learner
-from turncoat.service.store.interface import Session, StoreDown, StoreError
+from turncoat.service.store.interface import Session
 
 if TYPE_CHECKING:
     from turncoat.learners.turncoat.explain import Switch
@@ -47,13 +49,11 @@ class Explanation(NamedTuple):
     damage: str = ""  # why there is no explanation
 
 
-def read_explanation(session: Session, experiment: int) -> Explanation:
+def read_explanation(session: Session, head: Snapshot) -> Explanation:
     """Restore a copy of the learner and ask it: about 2 ms with ten arms."""
     try:
-        _, learner = read_learner(session, experiment)
-    except StoreDown:
-        raise
-    except StoreError as problem:
+        _, learner = read_learner(session, head)
+    except Damaged as problem:
         return Explanation(damage=str(problem))
     said = learner.explain()
     kinds: list[BaseKind] = []

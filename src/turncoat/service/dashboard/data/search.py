@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from turncoat.service.experiments.snapshot_cache import UNREADABLE
 from turncoat.service.store.interface import Session
 
 MOST_TAGS = 24  # listed
@@ -28,7 +29,10 @@ def find(
     for number, key, config in session.rows(ALL):
         if only is not None and key not in only:
             continue
-        tags = decode(config).tags
+        try:
+            tags = decode(config).tags
+        except UNREADABLE:  # the list says so
+            tags = []
         counts.update(tags)
         if (not tag or tag in tags) and any(text in one for one in (key.lower(), *tags)):
             found.append(number)

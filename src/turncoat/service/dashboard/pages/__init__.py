@@ -19,7 +19,7 @@ from starlette.routing import Route
 from turncoat.service.dashboard.data.windows import RANGES
 from turncoat.service.dashboard.pages.downloads import MEDIA
 from turncoat.service.dashboard.pages.renderer import Render, Templates
-from turncoat.service.errors import NotFound, Problem
+from turncoat.service.errors import Damaged, NotFound, Problem
 from turncoat.service.store.interface import StoreDown
 
 POLICY = (
@@ -107,6 +107,8 @@ class Dashboard:
                         self._keep(kept_as, html)
         except NotFound as problem:
             return page(self._pages.problem("Not found", problem.detail), 404)
+        except Damaged as problem:
+            return page(self._pages.problem("Damaged", f"{problem.detail}."), 503)
         except StoreDown:
             return page(self._pages.problem("No answer", "The store cannot be reached just now. Try again soon."), 503)
         return page(html)

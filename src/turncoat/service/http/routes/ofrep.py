@@ -24,7 +24,16 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from turncoat.service import messages
-from turncoat.service.errors import Conflicting, Forbidden, NotFound, Problem, Unauthorised, Unavailable, Unprocessable
+from turncoat.service.errors import (
+    Conflicting,
+    Damaged,
+    Forbidden,
+    NotFound,
+    Problem,
+    Unauthorised,
+    Unavailable,
+    Unprocessable,
+)
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.responses import Response, json_response, problem_response
 from turncoat.service.http.route import Call
@@ -36,6 +45,7 @@ CODES: dict[type[Problem], Code] = {
     NotFound: "FLAG_NOT_FOUND",
     Unprocessable: "INVALID_CONTEXT",
     Unavailable: "GENERAL",
+    Damaged: "GENERAL",
     Conflicting: "GENERAL",
 }
 MAX_UNIT = 255

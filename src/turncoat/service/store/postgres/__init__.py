@@ -237,6 +237,9 @@ class PostgresStore:
             finally:
                 pipeline.execute(f"SET statement_timeout = '{READING['statement_timeout']}'")
 
+    def integrity_check(self) -> None:
+        """None: the checks are the server's (data checksums, pg_amcheck)."""
+
     def backup(self, path: Path) -> None:
         """Write a full copy while the service runs."""
         self._address.dump(path)
