@@ -46,6 +46,14 @@ existing = click.option("--database", help="Of the service: a SQLite file, or po
     help="If the database is unreachable: answer 503, or decide from the last snapshot, marked stale and not recorded.",
 )
 @click.option(
+    "--deadline",
+    "deadline_s",
+    type=click.FloatRange(0.1, 3600.0),
+    default=2.0,
+    show_default=True,
+    help="Seconds after which a request is answered 503, to be tried again, if the database holds it up.",
+)
+@click.option(
     "--cors-origin",
     "cors_origins",
     multiple=True,

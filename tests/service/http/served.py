@@ -26,7 +26,7 @@ T = TypeVar("T")
 def make_context(folder: Path, settings: Settings | None = None, clock: Clock | None = None) -> AppContext:
     """A context with a fresh store in this folder."""
     store = open_store(str(folder / "turncoat.db"))
-    return AppContext(Engine(store, clock), store, settings or Settings(), clock)
+    return AppContext(Engine(store, clock), store, settings or Settings(deadline_s=60.0), clock)
 
 
 class Served:

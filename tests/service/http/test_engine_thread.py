@@ -54,6 +54,10 @@ class Slow:
     def refresh(self) -> None:
         self.refreshed += 1
 
+    def check_writable(self) -> None:
+        if self.fails is not None:
+            raise self.fails
+
 
 def told(number: int) -> Tell:
     return Tell(str(number), messages.Reward(value=1.0))
@@ -256,7 +260,7 @@ def test_by_choice_decisions_go_on_from_what_was_known_last(tmp_path: Path, monk
         assert flag["reason"] == "STALE" and "decision_id" not in flag["metadata"]
         assert asked.post("/v1/experiments/nobody/decisions", {}).status in (404, 503)
         others = ask_all(asked)
-        assert {name for name, status in others.items() if status == 200} == {"decide", "flag"}
+        assert {name for name, status in others.items() if status == 200} == {"decide", "flag", "ready"}
         flaky.up()
         time.sleep(0.6)
         assert asked.post("/v1/experiments/e/decisions", {}).json()["reason"] == "split"

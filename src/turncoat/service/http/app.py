@@ -31,7 +31,7 @@ from turncoat.service.http import logs, responses
 from turncoat.service.http.auth import check_single
 from turncoat.service.http.context import AppContext
 from turncoat.service.http.cors import CrossOrigin
-from turncoat.service.http.engine_thread import Receiver
+from turncoat.service.http.deadlines import Receiver
 from turncoat.service.http.fast_path import FastRoute, FastRoutes
 from turncoat.service.http.openapi import describe
 from turncoat.service.http.page_process import exit_with_parent
@@ -44,6 +44,7 @@ from turncoat.service.messages import Command
 from turncoat.service.precompile import load_kernels
 from turncoat.service.store import open_store
 
+PATIENCE = 0.4  # of a deadline, for a lock: a command may wait for the applier's turn, and then for its own
 SWITCH_SECONDS = 0.001  # the interpreter's switch interval: the engine thread waits no longer for the event loop
 
 log = logging.getLogger("turncoat.http")
@@ -214,7 +215,8 @@ def open_app(settings: Settings) -> ASGIApp:
     logs.configure(settings.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they would be half of /metrics
-    store = open_store(settings.database, durability=settings.durability)
+    patience = PATIENCE * settings.deadline_s
+    store = open_store(settings.database, durability=settings.durability, patience=patience)
     try:
         add_first_key(store, os.environ)
         check_bind(settings, store)

@@ -14,7 +14,6 @@ from turncoat.service.api_keys import KeyRing
 from turncoat.service.clock import Clock, SystemClock
 from turncoat.service.engine import Engine
 from turncoat.service.errors import Unavailable
-from turncoat.service.experiments.snapshot_cache import read_snapshots
 from turncoat.service.http import limits
 from turncoat.service.http.auth import Authenticator, is_loopback
 from turncoat.service.http.engine_thread import EngineThread
@@ -59,6 +58,7 @@ class AppContext:
             applies=settings.role != "front",
             is_loaded=is_loaded,
             when_down=engine.stale if settings.on_store_down == "stale" else None,
+            deadline=settings.deadline_s,
         )
         self.description = b"{}"  # for /openapi.json
         self.pages = PageProcess(settings.database)
@@ -90,12 +90,26 @@ class AppContext:
             await asyncio.sleep(LOADING)
 
     async def query(self, what: Callable[[], T], *, urgent: bool = False) -> T:
-        """Run a query on a reader thread; `urgent`: on the threads reserved for health checks and keys."""
-        threads = self._urgent_readers if urgent else self._readers
+        """Run a query on a reader thread; `urgent`: on the threads reserved for health checks and keys.
+
+        A long query may take its time as long as the store answers another: after half of the deadline it is asked.
+        """
+        threads, half = self._urgent_readers if urgent else self._readers, 0.5 * self.settings.deadline_s
+        answer = asyncio.get_running_loop().run_in_executor(threads, what)
         try:
-            return await asyncio.get_running_loop().run_in_executor(threads, what)
+            if not urgent and not (await asyncio.wait([answer], timeout=half))[0]:
+                async with asyncio.timeout(half):
+                    await self.query(self.ping, urgent=True)
+            return await answer
+        except TimeoutError:  # the thread finishes what it has begun
+            answer.cancel()
+            raise Unavailable(f"the store did not answer within {self.settings.deadline_s:g} s") from None
         except StoreError as problem:  # down, or damaged
             raise Unavailable(str(problem)) from problem
+
+    def ping(self) -> None:
+        """Ask the store for nothing."""
+        self.engine.read(lambda session: session.rows("SELECT 1"))
 
     async def query_list(self, what: Callable[[], Iterable[Any]]) -> Response:
         """Run a query for a list and encode it as JSON, both on a reader thread."""
@@ -103,7 +117,7 @@ class AppContext:
 
     def experiments(self) -> list[messages.Experiment]:
         """All experiments as they are stored: the engine's snapshot cache belongs to the engine thread."""
-        return [snapshot.to_experiment() for snapshot in self.engine.read(read_snapshots)]
+        return self.engine.experiments()
 
     async def _watch(self) -> None:
         """Poll: read the keys again, so that a revocation takes effect here too, and flush the metrics."""

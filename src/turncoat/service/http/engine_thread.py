@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from turncoat.service.errors import Problem, Unavailable
+from turncoat.service.http.deadlines import Deadlines, Receiver, Submitted
 from turncoat.service.messages import Command, Decide, Result
 from turncoat.service.store import StoreDown
 from turncoat.service.store.interface import with_place
@@ -44,22 +45,15 @@ class BatchEngine(Protocol):
     def refresh(self) -> None:
         """Read what other workers have changed."""
 
+    def check_writable(self) -> None:
+        """Write a little: raises StoreDown while nothing can be written."""
+
 
 class BatchObserver(Protocol):
     """Told of every batch, for the metrics. Called on the engine thread."""
 
     def served(self, answers: Sequence[Result | Exception]) -> None:
         """A batch has been answered."""
-
-
-class Receiver(Protocol):
-    """Receives a result on the event loop, as a future does."""
-
-    def done(self) -> bool:
-        """Whether it waits no more: the caller has disconnected."""
-
-    def set_result(self, result: Any, /) -> None:
-        """Receive it."""
 
 
 class EngineThread:
@@ -72,15 +66,21 @@ class EngineThread:
         observer: BatchObserver | None = None,
         applies: bool = True,
         is_loaded: Callable[[], bool] = lambda: True,
-        when_down: Callable[[Decide], Result] | None = None,
+        when_down: Callable[..., Result] | None = None,
+        deadline: float = 60.0,
     ) -> None:
+        """`when_down` answers decisions while the store is down; on the event loop it is told `from_snapshot=True`.
+
+        `deadline`: seconds after which a request is answered though the thread has not come to it.
+        """
         self._engine = engine
         self._observer = observer
         self._applies = applies
         self._is_loaded = is_loaded
         self._when_down = when_down
-        self._queue: SimpleQueue[tuple[Command | Callable[[], Any], Receiver] | None] = SimpleQueue()
+        self._queue: SimpleQueue[Submitted | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run_thread, name="turncoat-engine", daemon=True)
+        self._deadline, self._deadlines = deadline, Deadlines(deadline, self._answer_late)
         self._closing = False
         self._due = 0.0
         self.trouble: str | None = None
@@ -88,6 +88,7 @@ class EngineThread:
     def open(self) -> None:
         """Start the thread; results are posted to the running event loop."""
         self._loop = asyncio.get_running_loop()
+        self._deadlines.open(self._loop)
         self._due = time.monotonic() + IDLE  # there may be much to apply: waiting requests go first
         self._thread.start()
 
@@ -106,7 +107,19 @@ class EngineThread:
         """Queue a command for a receiver of its result."""
         if self._closing:
             raise Unavailable("the service is shutting down; try again in a moment")
-        self._queue.put((work, receiver))
+        self._queue.put(self._deadlines.add(work, receiver))
+
+    def _answer_late(self, late: Submitted) -> None:
+        """On the event loop: answer what has waited until its deadline."""
+        why = self.trouble or "the store is slow, or locked by another program"
+        problem = Unavailable(
+            f"no answer within {self._deadline:g} s: {why}; "
+            "whether it was recorded is not known; try again, a decision with its Idempotency-Key"
+        )
+        if callable(late.work):
+            _settle_one(cast("asyncio.Future[Any]", late.receiver), problem, True)
+        else:
+            late.receiver.set_result(self._answer_without_store(late.work, problem, from_snapshot=True))
 
     async def run(self, do: Callable[[], T]) -> T:
         """Run a function on the thread, between batches."""
@@ -119,6 +132,7 @@ class EngineThread:
         if self._thread.is_alive():
             self._queue.put(None)
             await asyncio.to_thread(self._thread.join)
+        self._deadlines.close()
 
     # --- the thread ---
 
@@ -145,7 +159,9 @@ class EngineThread:
                 if item is None:
                     going = False
                     break
-                work, receiver = item
+                if item.is_late:
+                    continue
+                work, receiver = item.work, item.receiver
                 if callable(work):
                     task = work, receiver
                 else:
@@ -165,7 +181,8 @@ class EngineThread:
         answers: Sequence[Result | Exception]
         try:
             answers = self._engine.serve(commands)
-            self.trouble = None
+            if not all(isinstance(answer, Problem) for answer in answers):  # else nothing may have been written
+                self.trouble = None
         except (Unavailable, StoreDown) as problem:
             self._note(problem)
             answers = [self._answer_without_store(command, problem) for command in commands]
@@ -177,10 +194,10 @@ class EngineThread:
         self._due = min(self._due, time.monotonic() + SOON)
         self._post(_settle, [receiver for _, receiver in batch], answers)
 
-    def _answer_without_store(self, command: Command, problem: Exception) -> Result:
+    def _answer_without_store(self, command: Command, problem: Exception, **how: bool) -> Result:
         if self._when_down is not None and isinstance(command, Decide):
             try:
-                return self._when_down(command)
+                return self._when_down(command, **how)
             except Problem as other:
                 return other
         return problem if isinstance(problem, Problem) else Unavailable(str(problem))
@@ -199,9 +216,17 @@ class EngineThread:
 
     def _maintain(self) -> None:
         """Run a pass of the applier, or only refresh; schedule the next."""
-        more = self._attempt(self._engine.work if self._may_learn() else self._engine.refresh)
+        more = self._attempt(self._pass)
         wait = STORE_DOWN if self.trouble else 0.0 if more else IDLE
         self._due = time.monotonic() + wait
+
+    def _pass(self) -> bool:
+        if self.trouble is not None:  # a pass that only reads also succeeds where nothing can be written
+            self._engine.check_writable()
+        if self._may_learn():
+            return self._engine.work()
+        self._engine.refresh()
+        return False
 
     def _attempt(self, work: Callable[[], Any]) -> bool:
         try:

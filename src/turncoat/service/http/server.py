@@ -48,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     durability: Durability = "flush"
     on_store_down: Literal["refuse", "stale"] = "refuse"
     cors_origins: tuple[str, ...] = ()  # whose pages may call the routes of the scopes decide and reward
+    deadline_s: Annotated[float, Meta(ge=0.1, le=3600.0)] = 2.0  # after which a request is answered 503
     access_log: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     limit_concurrency: Annotated[int, Meta(ge=1)] = 2048  # connections; more are answered 503

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from turncoat.service import api_keys
 from turncoat.service.errors import Unavailable
@@ -23,10 +23,11 @@ KeyT = TypeVar("KeyT", bound=api_keys.KeyRecord)
 READY_SECONDS = 2.0  # for the store and the engine thread to answer
 
 
-class Health(Answer, frozen=True, kw_only=True):
-    """How the service is."""
+class Health(Answer, frozen=True, kw_only=True, omit_defaults=True):
+    """How the service is, and why if it is not well."""
 
-    status: str
+    status: Literal["ok", "ready", "degraded, deciding"]
+    detail: str | None = None
 
 
 async def healthz(context: AppContext, call: Call) -> Health:
@@ -35,17 +36,20 @@ async def healthz(context: AppContext, call: Call) -> Health:
 
 
 async def readyz(context: AppContext, call: Call) -> Health:
-    """Whether it can decide: the store answers, and the engine's thread lives."""
+    """Whether it can decide: the store answers, and the engine's thread lives; or decisions go on, stale, without."""
     if not context.engine_thread.alive:
         raise Unavailable("the engine's thread has ended")
-    if context.engine_thread.trouble:
-        raise Unavailable(context.engine_thread.trouble)
     try:
+        if context.engine_thread.trouble:
+            raise Unavailable(context.engine_thread.trouble)
         async with asyncio.timeout(READY_SECONDS):
-            await context.query(lambda: context.engine.read(lambda session: session.rows("SELECT 1")), urgent=True)
+            await context.query(context.ping, urgent=True)
             await context.engine_thread.run(lambda: None)
-    except TimeoutError:
-        raise Unavailable(f"the store or the engine did not answer within {READY_SECONDS:g} seconds") from None
+    except (Unavailable, TimeoutError) as problem:
+        why = str(problem) or f"the store or the engine did not answer within {READY_SECONDS:g} seconds"
+        if context.settings.on_store_down == "stale" and context.settings.role != "applier":
+            return Health(status="degraded, deciding", detail=why)
+        raise Unavailable(why) from None
     return Health(status="ready")
 
 
