@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.results import Result, Table, Target, show, show_targets
 
 NAMES = ["play", "ask_tell", "roster", "engine", "comparator", "start_up", "memory", "long_race", "coverage", "service"]
-NAMES += ["large_log"]
+NAMES += ["callers", "large_log"]
 
 
 def cpu() -> str:
