@@ -1,7 +1,7 @@
 """Erasure of a unit: its contexts and its pseudonym are taken out of all that is stored.
 
 A unit is known by its keyed hash, one per experiment. Its decisions lose hash and context, open ones too; arm,
-propensity and reward stay, so that the learner can still be verified. Its sticky decisions are deleted, and so are the
+propensity and reward stay, so that the learner can still be verified. Its sticky assignments are deleted, as are the
 stored answers to requests with an Idempotency-Key: their body hash was computed from the unit's name.
 
 There is no index of units, so all decisions are read, a page at a time, before anything is written. Each transaction

@@ -1,6 +1,6 @@
 """Request ids and W3C trace context: what the lines of the log and the answers of one request have in common.
 
-`X-Request-ID` is taken from the caller where it is sane, and made where it is not; it is in the answer, in problem
+`X-Request-ID` is taken from the caller if it is valid, and made if it is not; it is in the answer, in problem
 bodies and in the log. `traceparent` (https://www.w3.org/TR/trace-context/) is parsed strictly and only logged: the
 standard has no header for answers, and the service sends no requests. It is parsed when a line is written.
 """

@@ -1,4 +1,4 @@
-"""Search: which experiments have a text in their key or tags, and which tags there are. It reads a row each."""
+"""Search: which experiments have a text in their key or tags, and which tags there are. It reads one row for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Form fields: what people type becomes a message; what is wrong is said of its field, in plain words."""
+"""Form fields: what people type becomes a message; an error is shown beside its field, in plain words."""
 
 from __future__ import annotations
 

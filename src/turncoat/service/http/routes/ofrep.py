@@ -8,7 +8,7 @@ ask for a flag wherever they need it. Without a targetingKey each evaluation is 
 
 All flags: nothing is known to be used, so the decisions are deferred (`metadata.deferred`), and the unit always keeps
 them, as providers ask again and again. Without a targetingKey there is no unit to keep them, and each request would
-leave as many open for ever: every flag is answered with TARGETING_KEY_MISSING, and nothing is drawn.
+leave as many open for 30 days: every flag is answered with TARGETING_KEY_MISSING, and nothing is drawn.
 
     SPLIT      drawn at random          STATIC   only one arm can be served
     DEFAULT    the experiment is paused or stopped, the caller's own default stands
@@ -127,7 +127,7 @@ def _ask(body: Evaluate, *, at_once: bool) -> messages.Ask:
 
 
 async def _asked(context: AppContext, key: str, ask: messages.Ask) -> messages.Decided | None:
-    """The decision; None if the experiment is stopped."""
+    """The decision; None if the experiment is paused or stopped."""
     done = await context.engine_thread.submit(Decide(key, ask, is_flag=True))
     if isinstance(done, Problem) and done.status == 409:
         found = await context.query(lambda: context.engine.experiment(key))
