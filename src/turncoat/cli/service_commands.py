@@ -66,8 +66,8 @@ def serve(**options: Any) -> None:
     """Serve decisions over HTTP, with a dashboard.
 
     Open an experiment, ask for decisions and report their rewards, from any language. Every request is committed to
-    disk before it is answered, so that after a crash the service resumes where it stopped. The dashboard is at the same
-    address; /openapi.json describes the API.
+    disk before it is answered (unless --durability is os), so that after a crash the service resumes where it stopped.
+    The dashboard is at the same address; /openapi.json describes the API.
 
     Without an API key, only this machine may connect. Once `turncoat key add` has made one, every request needs a key.
     TURNCOAT_FIRST_KEY, or a file that TURNCOAT_FIRST_KEY_FILE names, gives a new database its first key.
