@@ -16,6 +16,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.load import OPEN, Found, Job, quantile
 from benchmarks.results import Result, Table, Target
@@ -54,7 +55,7 @@ def started(room: ExitStack, folder: Path) -> dict[str, tuple[int, list[int]]]:
     room.callback(bare.terminate)
     ready(port)
     found = {BARE: (port, [bare.pid])}
-    settings: dict[str, dict[str, object]] = {
+    settings: dict[str, dict[str, Any]] = {
         SQLITE: {"database": str(folder / "flush.db")},
         OS: {"database": str(folder / "os.db"), "durability": "os"},
     }
