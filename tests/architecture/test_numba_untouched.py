@@ -155,6 +155,20 @@ def test_kernels_for_python_refuse_sizes_and_indices_that_do_not_fit() -> None:
     assert run(CALL, PYTHONWARNINGS="ignore") == ["True"]
 
 
+def test_a_buffer_of_numbers_that_are_no_sizes_is_refused() -> None:
+    """1e223 as a whole number is the least there is, and a state of so many arms would fit into any buffer."""
+    code = """
+import numpy
+from turncoat.learners.turncoat.planned_asks import ask_on
+for size in (3, 5, 6, 64):
+    try:
+        ask_on(numpy.full(size, 1e223), numpy.zeros(0), 1.0)
+    except ValueError as refused:
+        print("too short" in str(refused))
+"""
+    assert run(code) == ["True"] * 4
+
+
 # -- private parts of numba -------------------------------------------------------------------------------------------
 
 WITHOUT = """

@@ -172,9 +172,15 @@ def make_state(typing: Any, owner: Any, buffer: Any, given: Any) -> Any:
                 argument = _array_type("float64", layout.beside[how.of]) if how.of in layout.beside else types.intp
                 known[name] = call_kernel(context, builder, how.kernel, (argument,), (known[how.of],))
             else:
-                pointer = builder.gep(state.data, [_Sizes(builder, known).value_of(how)], inbounds=True)
-                size = builder.load(pointer)
-                possible = builder.fcmp_ordered(">=", size, REAL(0.0))
+                place = _Sizes(builder, known).value_of(how)
+                inside = builder.icmp_signed("<", place, state.length)
+                place = builder.select(inside, place, INTP(0))
+                size = builder.load(builder.gep(state.data, [place], inbounds=True))
+                most = builder.sitofp(state.length, REAL)  # larger ones need not fit into a whole number
+                in_range = builder.and_(
+                    builder.fcmp_ordered(">=", size, REAL(0.0)), builder.fcmp_ordered("<=", size, most)
+                )
+                possible = builder.and_(inside, in_range)
                 known[name] = builder.fptosi(builder.select(possible, size, REAL(0.0)), INTP)
                 fits = builder.and_(fits, possible)
             setattr(state, f"size_{name}", known[name])
