@@ -176,7 +176,7 @@ def make_state(typing: Any, owner: Any, buffer: Any, given: Any) -> Any:
                 inside = builder.icmp_signed("<", place, state.length)
                 place = builder.select(inside, place, INTP(0))
                 size = builder.load(builder.gep(state.data, [place], inbounds=True))
-                most = builder.sitofp(state.length, REAL)  # larger ones need not fit into a whole number
+                most = REAL(2.0**53)  # larger ones need not fit into a whole number
                 in_range = builder.and_(
                     builder.fcmp_ordered(">=", size, REAL(0.0)), builder.fcmp_ordered("<=", size, most)
                 )
